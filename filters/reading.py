@@ -1,0 +1,75 @@
+"""What every filter returns: one answer, read or not, with the words it was read from.
+
+The host hands filtered answers on as strings and strips them, so a reading travels as JSON.
+``<`` and ``>`` are escaped on the way: the host cuts its reasoning tags out of filtered answers,
+and the raw text kept here must survive that.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+# Written by the host's API backends in place of an answer.
+FAILURE_MARKERS = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED]")
+
+
+class Status(StrEnum):
+    """How an answer could be read."""
+
+    OK = "ok"
+    REPAIRED = "repaired"
+    UNREADABLE = "unreadable"
+    EMPTY = "empty"
+    TRUNCATED = "truncated"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One answer as a filter read it.
+
+    Attributes:
+        raw: The model's text, unchanged ("" where the backend returned none).
+        value: What was read, as JSON-able data; None unless status is ok or repaired.
+        status: How it could be read.
+        step: The rule that read it, e.g. "json" or "list"; "" where none did.
+        marks: Things worth counting about it, e.g. "language:en".
+    """
+
+    raw: str
+    value: Any
+    status: Status
+    step: str = ""
+    marks: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the reading as ASCII JSON without ``<`` and ``>``."""
+        text = json.dumps(asdict(self), ensure_ascii=True)
+        return text.replace("<", "\\u003c").replace(">", "\\u003e")
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the reading that `to_json` wrote."""
+        fields = json.loads(text)
+        return cls(
+            raw=fields["raw"],
+            value=fields["value"],
+            status=Status(fields["status"]),
+            step=fields["step"],
+            marks=tuple(fields["marks"]),
+        )
+
+
+def unanswered(text: str | None) -> Reading | None:
+    """Return the reading of a text that holds no answer at all, else None.
+
+    A missing or blank text is empty; a text the host wrote for a failed call is a failed request.
+    """
+    if text is None or not text.strip():
+        return Reading(text or "", None, Status.EMPTY)
+    if text.lstrip().startswith(FAILURE_MARKERS):
+        return Reading(text, None, Status.FAILED)
+    return None

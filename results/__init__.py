@@ -1,0 +1,1 @@
+"""What comes out: the command line, reports and published figures."""

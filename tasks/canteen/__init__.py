@@ -1,0 +1,1 @@
+"""The canteen portion set: every food on a tray with its grams."""

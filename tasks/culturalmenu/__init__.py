@@ -1,0 +1,1 @@
+"""CulturalMenuBench: dishes, ingredients and cooking steps in ten languages."""

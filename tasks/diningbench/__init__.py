@@ -1,0 +1,1 @@
+"""DiningBench: dish classification, nutrition and food questions from photos."""
