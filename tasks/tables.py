@@ -1,0 +1,210 @@
+"""The benchmarks' tables: each file's rows as documents with the columns that the tasks use.
+
+The files and their fields are those of the benchmarks themselves (CulturalMenuBench: our normal
+form); the tasks' READMEs list them. Pictures stay paths.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from lmms_eval_food.tasks.rows import DataError, Row, Source, all_texts
+
+# Each benchmark's tables; a table's columns are what its row reader below returns.
+TABLES = {
+    "diningbench": (
+        *("classification", "classification_en", "nutrition", "nutrition_en"),
+        *("vqa", "vqa_en"),
+    ),
+    "canteen": ("portions",),
+    "culturalmenu": ("dishes", "binary", "mc", "region"),
+}
+_NUTRIENTS = (
+    ("calories", "protein", "carbohydrates", "fat"),
+    ("卡路里", "蛋白质", "碳水化合物", "脂肪"),
+)
+
+
+def read_table(folder: Path, benchmark: str, table: str) -> list[dict[str, Any]]:
+    """Return the rows of one table in `folder`, each with the same columns.
+
+    Raises:
+        DataError: the table is unknown, missing, empty, or a row does not fit.
+    """
+    if table not in TABLES.get(benchmark, ()):
+        known = "; ".join(f"{name}: {', '.join(tables)}" for name, tables in TABLES.items())
+        raise DataError(f"there is no table {table!r} of {benchmark!r} (known are {known})")
+    source = Source(benchmark, folder.absolute())
+    if benchmark == "canteen":
+        rows = _canteen_rows(source)
+    elif benchmark == "diningbench":
+        rows = [_dining_row(table, row) for row in source.json_rows(f"{table}.jsonl")]
+    else:
+        rows = _menu_rows(table, source)
+    if not rows:
+        raise DataError(f"{table_file(folder, benchmark, table)} holds no rows; {source.remedy}")
+    return rows
+
+
+def table_file(folder: Path, benchmark: str, table: str) -> Path:
+    """Return the file that holds a table's rows."""
+    return folder / ("labels_flat.csv" if benchmark == "canteen" else f"{table}.jsonl")
+
+
+def row_images(rows: Iterable[dict[str, Any]]) -> list[str]:
+    """Return every picture path that rows name, each once, in order of first appearance."""
+    paths: dict[str, None] = {}
+    for row in rows:
+        paths.update(dict.fromkeys(row.get("images", ())))
+        for group in row.get("option_images", ()):
+            paths.update(dict.fromkeys(group))
+        if "dish_image" in row:
+            paths.update(dict.fromkeys([row["dish_image"], *row["practice_images"]]))
+    return list(paths)
+
+
+def missing_images(paths: Iterable[str]) -> list[str]:
+    """Return the paths that are no file."""
+    return [path for path in paths if not os.path.isfile(path)]
+
+
+def _dining_row(table: str, row: Row) -> dict[str, Any]:
+    kind, _, english = table.partition("_")
+    if kind == "vqa":
+        images = row.paths("images")
+        truth = row.id("ground_truth")
+    else:
+        # Some dishes have no standard picture; the others' order must not change.
+        standard = row.values.get("standard_image")
+        images = [row.path("standard_image", standard)] if standard else []
+        images += row.paths("user_images", empty=bool(standard))
+        truth = row.text("ground_truth") if kind == "classification" else _nutrition_truth(row)
+    if kind == "classification" and truth.strip().upper() not in tuple("ABCDEFGH"):
+        raise row.wrong("ground_truth", "an option letter from A to H")
+    return {
+        "id": row.id(),
+        "prompt": row.text("prompt"),
+        "ground_truth": truth,
+        "images": images,
+        "language": english or "zh",
+        "category": row.text_or("category", ""),
+    }
+
+
+def _nutrition_truth(row: Row) -> str:
+    """Return the four true values as JSON text; the rows hold an object or its JSON text."""
+    value: Any = row.values.get("ground_truth")
+    try:
+        truth = json.loads(value) if isinstance(value, str) else value
+        for keys in _NUTRIENTS:
+            if keys[0] in truth and all(math.isfinite(float(truth[key])) for key in keys):
+                return value if isinstance(value, str) else json.dumps(truth, ensure_ascii=False)
+    except (LookupError, TypeError, ValueError, RecursionError, OverflowError):
+        pass
+    wanted = " or ".join(", ".join(keys) for keys in _NUTRIENTS)
+    raise row.wrong("ground_truth", f"an object with numbers for {wanted}")
+
+
+def _canteen_rows(source: Source) -> list[dict[str, Any]]:
+    participants: dict[str, str] = {}
+    for row in source.csv_rows("image_participants.csv", ("resized_filename", "participant_id")):
+        name = row.text("resized_filename")
+        if name in participants:
+            raise row.wrong("resized_filename", "named once")
+        participants[name] = row.text("participant_id")
+    prompts = {kind: source.text(f"prompts/{kind}.txt") for kind in ("system", "user")}
+    images: dict[str, dict[str, Any]] = {}
+    for row in source.csv_rows("labels_flat.csv", ("image", "food", "portion")):
+        name = row.text("image")
+        if name not in participants:
+            raise row.wrong("image", "an image that image_participants.csv lists")
+        document = images.setdefault(
+            name,
+            {
+                "id": name,
+                "images": [row.path("image", f"images/{name}")],
+                "foods": [],
+                "grams": [],
+                "participant": participants[name],
+                "system_prompt": prompts["system"],
+                "user_prompt": prompts["user"],
+            },
+        )
+        document["foods"].append(row.text("food"))
+        document["grams"].append(row.number("portion"))
+    return list(images.values())
+
+
+def _dish(row: Row) -> dict[str, Any]:
+    texts = ("dish_name", "category", "language", "raw_material", "practice_text")
+    return {
+        "dish_id": row.id("dish_id"),
+        **{field: row.text(field) for field in texts},
+        "region": row.text_or("region", None),
+        "dish_image": row.path("dish_image", row.values.get("dish_image")),
+        "practice_images": row.paths("practice_images", empty=True),
+    }
+
+
+def _question(row: Row) -> dict[str, Any]:
+    return {
+        "id": row.id(),
+        **{field: row.text(field) for field in ("relation", "language", "prompt")},
+    }
+
+
+def _binary(row: Row) -> dict[str, Any]:
+    grouped = row.values.get("image_groups") is not None
+    groups = row.groups("image_groups") if grouped else [row.paths("images")]
+    return {
+        **_question(row),
+        "dish_ids": row.texts("dish_ids"),
+        "image_groups": groups,
+        "images": [path for group in groups for path in group],
+        "answer": row.choice("answer", ("yes", "no")),
+    }
+
+
+def _mc(row: Row) -> dict[str, Any]:
+    options = row.values.get("options")
+    if not isinstance(options, list) or len(options) != 4:
+        raise row.wrong("options", "four texts or four lists of picture paths")
+    in_words = all_texts(options)
+    return {
+        **_question(row),
+        "dish_id": row.id("dish_id"),
+        # Text-to-image questions show pictures in their options only.
+        "images": row.paths("images", empty=not in_words),
+        "option_texts": row.texts("options") if in_words else [],
+        "option_images": [] if in_words else row.groups("options"),
+        "answer": row.choice("answer", "ABCD"),
+    }
+
+
+def _region(row: Row) -> dict[str, Any]:
+    return {
+        "id": row.id(),
+        "dish_id": row.id("dish_id"),
+        "dish_name": row.text("dish_name"),
+        "evidence": row.choice("evidence", ("dish_image", "practice_image")),
+        "images": row.paths("images"),
+        "options": row.texts("options", 4),
+        "answer": row.choice("answer", "ABCD"),
+    }
+
+
+def _menu_rows(table: str, source: Source) -> list[dict[str, Any]]:
+    read = {"dishes": _dish, "binary": _binary, "mc": _mc, "region": _region}[table]
+    key = "dish_id" if table == "dishes" else "id"
+    rows: dict[str, dict[str, Any]] = {}
+    for row in source.json_rows(f"{table}.jsonl"):
+        # Of the hub's ids we know nothing; in our own normal form an id names one row.
+        if row.id(key) in rows:
+            raise row.wrong(key, "an id that no other row has")
+        rows[row.id(key)] = read(row)
+    return list(rows.values())
