@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from lmms_eval.api.filter import Filter
 
@@ -12,7 +13,13 @@ from lmms_eval_food.filters.reading import Reading
 
 
 class ReadingFilter(Filter):  # type: ignore[misc] # the host is untyped
-    """Base of our filters: subclasses say how one text is read."""
+    """Base of our filters: subclasses say how one text is read, and by whose rules.
+
+    Attributes:
+        reader: "official" (the benchmark's own rules, faults included) or "robust" (ours).
+    """
+
+    reader: ClassVar[str]
 
     @abstractmethod
     def read(self, text: str | None) -> Reading:
@@ -24,4 +31,7 @@ class ReadingFilter(Filter):  # type: ignore[misc] # the host is untyped
         `docs` is ignored: the host hands over the whole split, which does not line up with the
         replies under --limit, --offset or several ranks.
         """
-        return [[self.read(text).to_json() for text in replies] for replies in resps]
+        return [
+            [replace(self.read(text), reader=self.reader).to_json() for text in replies]
+            for replies in resps
+        ]

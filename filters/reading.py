@@ -37,6 +37,7 @@ class Reading:
         status: How it could be read.
         step: The rule that read it, e.g. "json" or "list"; "" where none did.
         marks: Things worth counting about it, e.g. "language:en".
+        reader: Whose rules read it, "official" or "robust"; the host's log does not tell.
     """
 
     raw: str
@@ -44,6 +45,7 @@ class Reading:
     status: Status
     step: str = ""
     marks: tuple[str, ...] = ()
+    reader: str = ""
 
     def to_json(self) -> str:
         """Return the reading as ASCII JSON without ``<`` and ``>``."""
@@ -60,6 +62,7 @@ class Reading:
             status=Status(fields["status"]),
             step=fields["step"],
             marks=tuple(fields["marks"]),
+            reader=fields["reader"],
         )
 
 

@@ -1,0 +1,35 @@
+# `make env` makes the virtual environment, `make demo` runs the main job, `make test` the tests.
+PYTHON ?= python3
+BIN := .venv/bin
+# The import package lmms_eval_food is the four top-level folders; mypy wants to see it as a folder.
+TYPED := build/typing/lmms_eval_food
+
+.PHONY: env demo test lint types unit clean
+
+env: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+demo: env
+	$(BIN)/lmms-eval-food demo
+
+test: lint types unit
+
+lint: env
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: env
+	mkdir -p $(TYPED)
+	for folder in filters metrics results tasks; do ln -sfn ../../../$$folder $(TYPED)/$$folder; done
+	$(BIN)/mypy $(TYPED)
+
+# Two workers: what runs long starts the host, which keeps one core busy.
+unit: env
+	$(BIN)/pytest -n 2 --dist worksteal
+
+clean:
+	rm -rf build .venv *.egg-info

@@ -1,0 +1,50 @@
+"""The canteen set's numbers as the host asks for them: `f1`, `f1_at_60`, `nmae` and so on.
+
+Any field of `metrics.portions.PortionScores` is an aggregation here, at the primary threshold or,
+with `_at_` and percent, at another one; a task names it in YAML and nothing else is needed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+
+from lmms_eval_food.metrics.meals import ImageResult
+from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD, PortionScores, score_portions
+
+SCORES = {field.name: field.type for field in fields(PortionScores) if field.name != "threshold"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A tray on its way to the aggregations; None for a failed request.
+
+    The host logs every value that it aggregates. All scores share this one, whose text keeps the
+    log short: the log's `record` says everything.
+    """
+
+    result: ImageResult | None
+
+    def __str__(self) -> str:
+        return "see record"
+
+
+def score(outcomes: Sequence[Outcome], name: str, threshold: float) -> float:
+    """Return one score over the trays whose request did not fail; nan when there are none."""
+    results = [outcome.result for outcome in outcomes if outcome.result is not None]
+    return float(getattr(score_portions(results, threshold), name))
+
+
+def count(outcomes: Sequence[Outcome], name: str, threshold: float) -> int:
+    """Return one count over the trays whose request did not fail."""
+    return int(score(outcomes, name, threshold))
+
+
+def __getattr__(name: str) -> Callable[[Sequence[Outcome]], float]:
+    base, at, percent = name.partition("_at_")
+    if base not in SCORES or (at and not percent.isdecimal()):
+        raise AttributeError(f"no such score: {name}")
+    threshold = int(percent) / 100 if at else PRIMARY_THRESHOLD
+    aggregate = count if SCORES[base] == "int" else score
+    return functools.partial(aggregate, name=base, threshold=threshold)

@@ -1,0 +1,100 @@
+"""What the hooks of the three benchmarks share: documents in, requests out, records scored."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from loguru import logger
+
+from lmms_eval_food.tasks import data, images
+from lmms_eval_food.tasks.rows import DataError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from PIL.Image import Image
+
+Doc = dict[str, Any]
+Message = dict[str, Any]
+
+
+def documents(benchmark: str, table: str) -> Dataset:
+    """Return a prepared table, or end the run with one clear message.
+
+    A column `data` says where the documents came from. The host retries a failing load five times
+    and hides the reason behind its own error; SystemExit is the one exception that it lets through
+    at once.
+    """
+    try:
+        docs = data.load(benchmark, table)
+        origin = data.provenance(benchmark)
+    except DataError as error:
+        raise SystemExit(f"lmms-eval-food: {error}") from error
+    placeholders = ", no real pictures" if origin.placeholders else ""
+    text = f"{origin.kind}@{origin.checksum}{placeholders}"
+    return docs.add_column("data", [text] * len(docs))
+
+
+def visuals(doc: Doc) -> list[Image]:
+    """Return the document's pictures in order, opened now."""
+    return [images.open_image(path, doc["id"]) for path in doc["images"]]
+
+
+def messages(doc: Doc, text: str, system: str = "") -> list[Message]:
+    """Return the chat turns of a document: its pictures in order, then the text."""
+    content: list[Message] = [{"type": "image", "url": image} for image in visuals(doc)]
+    turns: list[Message] = [{"role": "user", "content": [*content, {"type": "text", "text": text}]}]
+    if system:
+        turns.insert(0, {"role": "system", "content": [{"type": "text", "text": system}]})
+    return turns
+
+
+def broken_pictures(doc: Doc) -> int:
+    """Return how many of the document's pictures could not be opened in this process."""
+    return len(images.broken_images().intersection(doc["images"]))
+
+
+# Aggregations: each gets one value a document, None where the document does not count.
+
+
+def mean(values: Sequence[float | None]) -> float:
+    """Return the mean of the values that are not None; nan when there are none."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else math.nan
+
+
+def count(ids: Sequence[str | None]) -> int:
+    """Return how many documents something is true of; each value is the document's id or None.
+
+    Ids, not flags: of numbers the host would compute a standard error that means nothing.
+    """
+    return sum(name is not None for name in ids)
+
+
+def failures(ids: Sequence[str | None]) -> int:
+    """Return how many requests failed, like `count`, and warn about them."""
+    failed = tuple(name for name in ids if name is not None)
+    if failed:
+        _warn_of_failures(failed, len(ids))
+    return len(failed)
+
+
+@functools.lru_cache  # one warning a run, not one a filter
+def _warn_of_failures(failed: tuple[str, ...], asked: int) -> None:
+    shown = ", ".join(failed[:10]) + (", …" if len(failed) > 10 else "")
+    logger.warning(
+        f"{len(failed)} of {asked} requests failed ({shown}). They are no answers; the robust "
+        "scores leave them out. The run is incomplete: rerun them before comparing."
+    )
+
+
+def same(values: Sequence[str]) -> str:
+    """Return the one text that all documents share, or all of them where they differ."""
+    return " | ".join(sorted(set(values)))
+
+
+def group_keys(prefix: str, names: Sequence[str], value: str, score: Any) -> Mapping[str, Any]:
+    """Return `{prefix}_{name}` for every name: the score under `value`, None under the others."""
+    return {f"{prefix}_{name}": score if name == value else None for name in names}
