@@ -7,6 +7,7 @@ import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from lmms_eval_food.metrics.classification import wilson_interval
@@ -122,6 +123,6 @@ def _footnotes(runs: Mapping[str, Run]) -> str:
         for name in ("data", "matcher"):
             values = {run.score(task, name, "robust") for run in runs.values()} - {None}
             lines += [f"{task}: {name} {value}" for value in sorted(values)]
-    first = next(iter(runs.values())).results
-    lines.append(f"lmms-eval {first['lmms_eval_version']}; accuracies with Wilson 95% intervals")
+    versions = ", ".join(f"{name} {version(name)}" for name in ("lmms-eval", "lmms-eval-food"))
+    lines.append(f"{versions}; accuracies with Wilson 95% intervals")
     return "\n".join(lines)

@@ -13,13 +13,26 @@ class Run:
     """One call of the host.
 
     Attributes:
+        folder: Where the results file lies.
         results: The host's results file: `results`, `configs`, `versions`, `config` and more.
         records: Task name -> reader ("official" or "robust") -> one record a document, in the
             order of the documents.
     """
 
+    folder: Path
     results: dict[str, Any]
     records: dict[str, dict[str, list[dict[str, Any]]]]
+
+    @property
+    def title(self) -> str:
+        """The model and its arguments, as they were typed."""
+        config = self.results["config"]
+        return f"{config['model']} {config['model_args']}".strip()
+
+    def generation(self, task: str) -> dict[str, Any]:
+        """Return the generation settings of a task, what --gen_kwargs changed included."""
+        settings: dict[str, Any] = self.results["configs"][task].get("generation_kwargs", {})
+        return settings
 
     def score(self, task: str, metric: str, reader: str) -> Any:
         """Return a number of the results table; None where it has none."""
@@ -48,4 +61,4 @@ def read_run(folder: Path) -> Run:
         readers = records.setdefault(task, {})
         for row in rows:
             readers.setdefault(row["record"]["reader"], []).append(row["record"])
-    return Run(results, records)
+    return Run(newest.parent, results, records)

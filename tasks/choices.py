@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -29,6 +30,7 @@ class ChoiceRecord:
         data: Where the documents came from.
         broken_pictures: Pictures that could not be opened and were sent as grey squares.
         groups: What the document belongs to, e.g. {"language": "zh"}.
+        options: The options in the order of their letters, where the diagnosis needs them.
     """
 
     id: str
@@ -44,6 +46,7 @@ class ChoiceRecord:
     data: str
     broken_pictures: int
     groups: dict[str, str] = field(default_factory=dict)
+    options: list[str] = field(default_factory=list)
 
     @property
     def failed(self) -> bool:
@@ -60,6 +63,12 @@ class ChoiceRecord:
             "failed_requests": self.id if self.failed else None,
             "data": self.data,
         }
+
+    def group_scores(self, what: str, values: Iterable[str]) -> dict[str, float | None]:
+        """Return `acc_{what}_{value}` for every value: the score under the document's own."""
+        score = None if self.correct is None else float(self.correct)
+        own = self.groups[what]
+        return {f"acc_{what}_{value}": score if value == own else None for value in values}
 
 
 def record_of(

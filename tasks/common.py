@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
@@ -35,6 +35,22 @@ def documents(benchmark: str, table: str) -> Dataset:
     placeholders = ", no real pictures" if origin.placeholders else ""
     text = f"{origin.kind}@{origin.checksum}{placeholders}"
     return docs.add_column("data", [text] * len(docs))
+
+
+def rebuilt(docs: Dataset, rows: Sequence[Doc]) -> Dataset:
+    """Return changed rows as a dataset with the types of the one they came from.
+
+    Columns that the original lacks hold texts or flags.
+    """
+    from datasets import Dataset, Features, Value
+
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    new = {
+        name: Value("bool" if isinstance(values[0], bool) else "string")
+        for name, values in columns.items()
+        if name not in docs.features
+    }
+    return Dataset.from_dict(columns, features=Features({**docs.features, **new}))
 
 
 def visuals(doc: Doc) -> list[Image]:
@@ -93,8 +109,3 @@ def _warn_of_failures(failed: tuple[str, ...], asked: int) -> None:
 def same(values: Sequence[str]) -> str:
     """Return the one text that all documents share, or all of them where they differ."""
     return " | ".join(sorted(set(values)))
-
-
-def group_keys(prefix: str, names: Sequence[str], value: str, score: Any) -> Mapping[str, Any]:
-    """Return `{prefix}_{name}` for every name: the score under `value`, None under the others."""
-    return {f"{prefix}_{name}": score if name == value else None for name in names}

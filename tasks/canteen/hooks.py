@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 BENCHMARK = "canteen"
+# Section 4 of the paper asks for shorter names in an experiment and does not print its words.
+CONCISE = "Name each food by its shortest common name, without ingredients, cooking or container."
 THRESHOLDS = (60, 70, 80, 90)
 SCORES = (
     *("precision", "recall", "f1"),
@@ -31,6 +33,13 @@ def portions_docs(manifest: Dataset) -> Dataset:
     docs = common.documents(BENCHMARK, "portions")
     matcher.check()
     return docs
+
+
+def concise_docs(manifest: Dataset) -> Dataset:
+    """Return the trays with a prompt that also asks for the shortest common names."""
+    docs = portions_docs(manifest)
+    rows = [{**doc, "user_prompt": f"{doc['user_prompt'].rstrip()}\n\n{CONCISE}"} for doc in docs]
+    return common.rebuilt(docs, rows)
 
 
 def doc_to_visual(doc: Doc) -> list[Image]:
@@ -82,6 +91,6 @@ def portions(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
         "repaired": record.id if reading.status is Status.REPAIRED else None,
         "unreadable_rate": None if record.failed else float(reading.value is None),
         "failed_requests": record.id if record.failed else None,
-        "matcher": f"{chosen.fingerprint} >= {PRIMARY_THRESHOLD}",
+        "matcher": f"{chosen.name} >= {PRIMARY_THRESHOLD}",
         "data": record.data,
     }

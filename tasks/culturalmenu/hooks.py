@@ -9,33 +9,33 @@ from lmms_eval_food.filters.reading import Reading
 from lmms_eval_food.tasks import common
 from lmms_eval_food.tasks.choices import record_of
 from lmms_eval_food.tasks.common import Doc, Message
+from lmms_eval_food.tasks.culturalmenu.prompts import (
+    BINARY_RELATIONS,
+    LANGUAGES,
+    MC_RELATIONS,
+    canonical_cuisine,
+    families,
+)
 
 if TYPE_CHECKING:
-    from datasets import Dataset
     from PIL.Image import Image
 
-BENCHMARK = "culturalmenu"
-LANGUAGES = ("zh", "en", "es", "fr", "hi", "it", "th", "ja", "ko", "vi")
-# Section 2.2 counts four recognition and six process-grounded relations without listing them. A
-# dish image beside one fact of its own dish is recognition; comparing two dishes and everything
-# that shows cooking steps is not ("relational and process-grounded", Section 3.3).
-TIERS = {
-    "dish_image-dish_name": "recognition",
-    "dish_image-category": "recognition",
-    "dish_image-raw_material": "recognition",
-    "dish_image-practice_text": "recognition",
-    "practice_image-dish_name": "process",
-    "practice_image-category": "process",
-    "practice_image-raw_material": "process",
-    "practice_image-practice_text": "process",
-    "dish_image-dish_image": "process",
-    "practice_image-practice_image": "process",
-}
+TIERS = ("recognition", "process")
+LETTERS = "ABCD"
+EVIDENCE = ("dish_image", "practice_image")
+CUISINES = tuple(cuisine for members in families().values() for cuisine in members)
 
 
-def binary_docs(manifest: Dataset) -> Dataset:
-    """Return the yes/no questions in place of the packaged manifest."""
-    return common.documents(BENCHMARK, "binary")
+def tier(relation: str) -> str:
+    """Return whether a relation is recognition or process-grounded.
+
+    Section 2.2 counts four recognition and six process-grounded binary relations without listing
+    them. One dish's picture beside its name, category, ingredients or method is recognition;
+    comparing two dishes and everything that shows cooking steps is not ("relational and
+    process-grounded", Section 3.3).
+    """
+    compares = relation == "dish_image-dish_image"
+    return "process" if compares or "practice_image" in relation else "recognition"
 
 
 def doc_to_visual(doc: Doc) -> list[Image]:
@@ -44,7 +44,7 @@ def doc_to_visual(doc: Doc) -> list[Image]:
 
 
 def doc_to_text(doc: Doc) -> str:
-    """Return the question as it stands."""
+    """Return the question."""
     return str(doc["prompt"])
 
 
@@ -57,26 +57,68 @@ def binary(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
     """Score a yes or no, overall and in the groups that the question belongs to."""
     reading = Reading.from_json(results[0])
     said = reading.value or {"answer": None, "languages": []}
-    groups = {
-        "relation": doc["relation"],
-        "tier": TIERS[doc["relation"]],
-        "language": doc["language"],
-    }
     record = record_of(
         doc,
         reading,
         truth=doc["answer"],
         answer=said["answer"],
         dish=doc["dish_ids"][0],
-        groups=groups,
+        groups={name: doc[name] for name in ("relation", "language")}
+        | {"tier": tier(doc["relation"])},
     )
-    scores = record.scores()
     foreign = said["answer"] is not None and doc["language"] not in said["languages"]
     return {
-        **scores,
+        **record.scores(),
         "yes_rate": float(said["answer"] == "yes") if said["answer"] else None,
         "other_language": record.id if foreign else None,
-        **common.group_keys("acc_relation", list(TIERS), groups["relation"], scores["acc"]),
-        **common.group_keys("acc_tier", ["recognition", "process"], groups["tier"], scores["acc"]),
-        **common.group_keys("acc_language", LANGUAGES, groups["language"], scores["acc"]),
+        **record.group_scores("relation", BINARY_RELATIONS),
+        **record.group_scores("tier", TIERS),
+        **record.group_scores("language", LANGUAGES),
+    }
+
+
+def multiple_choice(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
+    """Score a letter, overall and in the groups that the question belongs to."""
+    reading = Reading.from_json(results[0])
+    record = record_of(
+        doc,
+        reading,
+        truth=doc["answer"],
+        answer=reading.value,
+        dish=doc["dish_id"],
+        groups={name: doc[name] for name in ("relation", "language")}
+        | {"tier": tier(doc["relation"]), "letter": doc["answer"]},
+    )
+    return {
+        **record.scores(),
+        **record.group_scores("relation", MC_RELATIONS),
+        **record.group_scores("tier", TIERS),
+        **record.group_scores("language", LANGUAGES),
+        **record.group_scores("letter", LETTERS),
+    }
+
+
+def region(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
+    """Score a cuisine's letter; the record keeps the options for the confusion diagnosis."""
+    reading = Reading.from_json(results[0])
+    options = list(doc["options"])
+    true_cuisine = options[LETTERS.index(doc["answer"])]
+    record = record_of(
+        doc,
+        reading,
+        truth=doc["answer"],
+        answer=reading.value,
+        dish=doc["dish_id"],
+        options=options,
+        groups={
+            "evidence": doc["evidence"],
+            "cuisine": canonical_cuisine(true_cuisine) or true_cuisine,
+            "letter": doc["answer"],
+        },
+    )
+    return {
+        **record.scores(),
+        **record.group_scores("evidence", EVIDENCE),
+        **record.group_scores("cuisine", CUISINES),
+        **record.group_scores("letter", LETTERS),
     }

@@ -54,6 +54,9 @@ class LanguagePrompts:
     no_word: str
     answer_only: str
     letter_only: str
+    numbering: str
+    picture: str
+    pictures: str
     categories: Mapping[str, str]
     binary: Mapping[str, str]
     given: Mapping[str, str]
@@ -112,6 +115,33 @@ def mc_prompt(relation: str, language: str, value: str = "") -> str:
     texts = language_prompts(language)
     question = f"{texts.given[given].format(value=value)}\n{texts.ask[asked]}"
     return f"{question}\n{texts.letter_only}"
+
+
+def picture_names(language: str, counts: Sequence[int]) -> list[str]:
+    """Return what groups of pictures are called when all are numbered in the order sent.
+
+    >>> picture_names("en", [5, 1])
+    ['images 1–5', 'image 6']
+    """
+    texts = language_prompts(language)
+    names, first = [], 1
+    for count in counts:
+        last = first + count - 1
+        if count == 1:
+            names.append(texts.picture.format(n=first))
+        else:
+            names.append(texts.pictures.format(first=first, last=last))
+        first = last + 1
+    return names
+
+
+def with_lines(prompt: str, lines: Sequence[str], last_line: str) -> str:
+    """Return a prompt with lines before its last one, which says how to answer.
+
+    A prompt that does not end in `last_line` gets it after them.
+    """
+    question = prompt.removesuffix(last_line).rstrip("\n")
+    return "\n".join([question, *lines, last_line])
 
 
 def region_prompt(variant: str, evidence: str, options: Sequence[str], dish_name: str = "") -> str:

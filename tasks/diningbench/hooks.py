@@ -11,51 +11,33 @@ from lmms_eval_food.tasks.choices import record_of
 from lmms_eval_food.tasks.common import Doc, Message
 
 if TYPE_CHECKING:
-    from datasets import Dataset
     from PIL.Image import Image
-
-BENCHMARK = "diningbench"
-
-
-def classification_docs(manifest: Dataset) -> Dataset:
-    """Return the Chinese classification rows in place of the packaged manifest."""
-    return common.documents(BENCHMARK, "classification")
-
-
-def classification_docs_en(manifest: Dataset) -> Dataset:
-    """Return the English classification rows in place of the packaged manifest."""
-    return common.documents(BENCHMARK, "classification_en")
-
-
-def first_view(doc: Doc) -> Doc:
-    """Return the document with its standard image alone (the paper's main setting)."""
-    return {**doc, "images": doc["images"][:1]}
 
 
 def doc_to_visual(doc: Doc) -> list[Image]:
-    """Return the standard image."""
-    return common.visuals(first_view(doc))
+    """Return the document's pictures in order."""
+    return common.visuals(doc)
 
 
 def doc_to_text(doc: Doc) -> str:
-    """Return the row's prompt as it stands."""
+    """Return the prompt."""
     return str(doc["prompt"])
 
 
 def doc_to_messages(doc: Doc) -> list[Message]:
     """Return the chat form of the same request."""
-    return common.messages(first_view(doc), doc_to_text(doc))
+    return common.messages(doc, doc_to_text(doc))
 
 
 def classification(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
     """Score a letter; the benchmark's own reading takes a failed request for a wrong answer."""
     reading = Reading.from_json(results[0])
     record = record_of(
-        first_view(doc),
+        doc,
         reading,
         truth=doc["ground_truth"],
         answer=reading.value,
-        failed_is_wrong=reading.reader == "official",
         dish=doc["id"],
+        failed_is_wrong=reading.reader == "official",
     )
-    return record.scores()
+    return {**record.scores(), "views_short": doc["id"] if doc["views_short"] else None}

@@ -37,6 +37,10 @@ def digest(image: Image.Image) -> str:
     return hashlib.sha256(f"{image.mode}{image.size}".encode() + image.tobytes()).hexdigest()[:12]
 
 
+def shown(part: dict[str, Any]) -> str:
+    return part["text"] if part["type"] == "text" else digest(part["url"])
+
+
 def test_every_task_has_a_snapshot(manager: Any) -> None:
     assert manager.all_subtasks == TASKS
 
@@ -46,22 +50,21 @@ def test_every_task_has_a_snapshot(manager: Any) -> None:
 @pytest.mark.usefixtures("on_mini_data")
 def test_task(manager: Any, name: str) -> None:
     simple, chat = load(manager, name, "simple"), load(manager, name, "chat")
-    doc = chat.test_docs()[0]
+    docs = chat.test_docs()
 
-    # The chat form is what the snapshot says, and the simple form holds the same.
-    turns = chat.doc_to_messages(doc)
-    shown = [
-        [turn["role"], [p["text"] if p["type"] == "text" else digest(p["url"]) for p in content]]
-        for turn in turns
-        for content in [turn["content"]]
-    ]
-    assert shown == SNAPSHOTS[name]
-    content = turns[-1]["content"]
-    assert [part["type"] for part in content[:-1]] == ["image"] * (len(content) - 1)
-    images = simple.doc_to_visual(doc)
-    assert [digest(image) for image in images] == [digest(part["url"]) for part in content[:-1]]
-    texts = [part["text"] for turn in turns for part in turn["content"] if part["type"] == "text"]
-    assert simple.doc_to_text(doc) == "\n\n".join(texts)
+    # The chat form is what the snapshot says of the first and the last document, and the simple
+    # form holds the same.
+    for doc, snapshot in zip((docs[0], docs[-1]), SNAPSHOTS[name], strict=True):
+        turns = chat.doc_to_messages(doc)
+        assert [[turn["role"], *map(shown, turn["content"])] for turn in turns] == snapshot
+        content = turns[-1]["content"]
+        assert [part["type"] for part in content] == ["image"] * (len(content) - 1) + ["text"]
+        images = simple.doc_to_visual(doc)
+        assert [digest(image) for image in images] == [shown(part) for part in content[:-1]]
+        texts = [
+            part["text"] for turn in turns for part in turn["content"] if part["type"] == "text"
+        ]
+        assert simple.doc_to_text(doc) == "\n\n".join(texts)
 
     # No stop text: the host would put a blank line in place of none.
     assert chat.config.generation_kwargs["until"] == []
@@ -75,6 +78,7 @@ def test_task(manager: Any, name: str) -> None:
             replies: Any = [[answer]]
             for step in ensemble.filters:
                 replies = list(step.apply(replies, None))
+            doc = docs[0]
             scored = chat.process_results(doc, replies)
             assert set(scored) == listed | {"record"}
             assert scored["record"]["reader"] == ensemble.name
