@@ -1,0 +1,169 @@
+"""What holds for every reader: any text, any length, no exception, no long wait."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lmms_eval_food.filters.base import ReadingFilter
+from lmms_eval_food.filters.foods import OfficialFoods, RobustFoods
+from lmms_eval_food.filters.letters import OfficialChoice, OfficialLetter, RobustLetter
+from lmms_eval_food.filters.reading import Reading, Status
+from lmms_eval_food.filters.yesno import OfficialYesNo, RobustYesNo
+
+READERS = [
+    OfficialLetter(),
+    OfficialLetter(answer_tag=True),
+    OfficialChoice(),
+    OfficialChoice(last=True),
+    RobustLetter(),
+    RobustLetter(options=4, last=True),
+    OfficialYesNo(),
+    RobustYesNo(),
+    OfficialFoods(),
+    RobustFoods(),
+]
+readers = pytest.mark.parametrize("reader", READERS, ids=lambda reader: type(reader).__name__)
+
+PIECES = st.sampled_from(
+    [
+        "<think>",
+        "</think>",
+        "<answer>",
+        "</answer>",
+        "\\boxed{",
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        ":",
+        ",",
+        "```json\n",
+        "```",
+        "\\u00",
+        "\\",
+        "\n",
+        "- ",
+        "1. ",
+        "# ",
+        "**",
+        " ",
+        "\u3000",
+        "answer is ",
+        "答案：",
+        "name",
+        "portion",
+        "150",
+        " g",
+        "½",
+        "1/",
+        "A",
+        "b",
+        "yes",
+        "no",
+        "不是",
+        "ไม่",
+        "\u0301",
+        "\ud800",
+        "\x00",
+        "١",
+        "²",
+        "each",
+        " x ",
+        "per ",
+        "confidence: ",
+        "food_items",
+        "|",
+        "|---|\n",
+    ]
+)
+TEXTS = (
+    st.none() | st.text(st.characters(), max_size=60) | st.lists(PIECES, max_size=25).map("".join)
+)
+
+
+@readers
+@given(text=TEXTS)
+@settings(max_examples=150)
+@example(text="{" * 3000)
+@example(text="[" * 3000)
+@example(text='{"a":' * 2000)
+def test_any_text_is_read(reader: ReadingFilter, text: str | None) -> None:
+    reading = reader.read(text)
+    assert reading.raw == (text or "")
+    assert (reading.value is not None) == (reading.status in {Status.OK, Status.REPAIRED})
+    assert Reading.from_json(reading.to_json()) == reading
+    assert reader.read(text) == reading
+
+
+@readers
+def test_replies_become_readings_in_order(reader: ReadingFilter) -> None:
+    read = reader.apply([["B", None], ["yes"]], docs=None)
+    assert [[json.loads(text)["raw"] for text in replies] for replies in read] == [
+        ["B", ""],
+        ["yes"],
+    ]
+
+
+@readers
+@pytest.mark.parametrize(
+    "text", ["[LMMS_EVAL_REQUEST_FAILED after 5 retries] D yes", " [LMMS_EVAL_BUDGET_EXCEEDED]"]
+)
+def test_a_failed_request_is_no_answer(reader: ReadingFilter, text: str) -> None:
+    assert reader.read(text) == Reading(text, None, Status.FAILED)
+
+
+NASTY = [
+    "<think>",
+    "</think>",
+    "<answer>",
+    "{",
+    "[",
+    '{"name": "a',
+    '{"a":',
+    "{x:1}",
+    "}",
+    '"',
+    "\\",
+]
+NASTY += [
+    "\\boxed{",
+    "`",
+    "*",
+    "|",
+    "|-|\n",
+    "- a\n",
+    "1. a ",
+    "# a\n",
+    "a: 1 g\n",
+    "9",
+    "1,",
+    "1/",
+]
+NASTY += [
+    " ",
+    "\n",
+    "\u3000",
+    "a\u0301\u0323",
+    "\u0301\u0323",
+    "答案",
+    "answer: ",
+    "no ",
+    "A or ",
+    "不是",
+]
+
+
+@pytest.mark.slow
+@readers
+@pytest.mark.parametrize("piece", NASTY, ids=ascii)
+def test_a_megabyte_is_read_in_linear_time(reader: ReadingFilter, piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    start = time.perf_counter()
+    reader.read(text)
+    assert time.perf_counter() - start < 10
