@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from lmms_eval_food.metrics.meals import ImageResult
 from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD, PortionScores, score_portions
+from lmms_eval_food.tasks.common import InRecord
 
 SCORES = {field.name: field.type for field in fields(PortionScores) if field.name != "threshold"}
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A tray on its way to the aggregations; None for a failed request.
+class Outcome(InRecord):
+    """A tray on its way to the aggregations; None for a failed request."""
 
-    The host logs every value that it aggregates. All scores share this one, whose text keeps the
-    log short: the log's `record` says everything.
-    """
-
-    result: ImageResult | None
-
-    def __str__(self) -> str:
-        return "see record"
+    def __init__(self, result: ImageResult | None) -> None:
+        self.result = result
 
 
 def score(outcomes: Sequence[Outcome], name: str, threshold: float) -> float:

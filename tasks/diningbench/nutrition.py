@@ -1,0 +1,161 @@
+"""Nutrition estimation: the record of one dish, and its numbers as the host asks for them.
+
+The aggregations are the scores of `metrics.nutrition` by name (`mae`, `calories_rmse`,
+`protein_bias`, `fat_r`, …); a task names one in YAML and nothing else is needed.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from lmms_eval_food.filters.reading import Reading, Status
+from lmms_eval_food.metrics.arrays import FloatArray
+from lmms_eval_food.metrics.nutrition import (
+    NUTRIENTS,
+    NutritionErrors,
+    atwater_consistency,
+    correlations,
+    nutrition_scores,
+    official_errors,
+    robust_errors,
+    signed_bias,
+)
+from lmms_eval_food.tasks import common
+from lmms_eval_food.tasks.common import Doc
+
+CHINESE = dict(zip(("卡路里", "蛋白质", "碳水化合物", "脂肪"), NUTRIENTS, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class NutritionRecord:
+    """One dish's estimated and true nutrition.
+
+    Attributes:
+        id: The row's own id.
+        reader: Whose rules read it, "official" or "robust".
+        status: How the answer was read (`filters.reading.Status`).
+        step: The rule that read it.
+        marks: What the reader noted about it.
+        raw: The model's text, unchanged.
+        predicted: kcal, protein, carbohydrates and fat in g; None where they could not be read.
+        true: The same of the dish.
+        counts: Whether the dish is scored: a failed request is, by the benchmark's own rules only.
+        views_short: Whether the dish has fewer pictures than the task shows.
+        data: Where the documents came from.
+        broken_pictures: Pictures that could not be opened and were sent as grey squares.
+    """
+
+    id: str
+    reader: str
+    status: str
+    step: str
+    marks: tuple[str, ...]
+    raw: str
+    predicted: list[float] | None
+    true: list[float]
+    counts: bool
+    views_short: bool
+    data: str
+    broken_pictures: int
+
+
+def true_values(doc: Doc) -> list[float]:
+    """Return a row's four true values in the order of `NUTRIENTS`."""
+    truth: Mapping[str, Any] = json.loads(doc["ground_truth"])
+    named = {CHINESE.get(key, key): value for key, value in truth.items()}
+    return [float(named[nutrient]) for nutrient in NUTRIENTS]
+
+
+def record_of(doc: Doc, reading: Reading) -> NutritionRecord:
+    """Return the record of a reading."""
+    value = reading.value
+    return NutritionRecord(
+        id=doc["id"],
+        reader=reading.reader,
+        status=reading.status,
+        step=reading.step,
+        marks=reading.marks,
+        raw=reading.raw,
+        predicted=None if value is None else [float(value[nutrient]) for nutrient in NUTRIENTS],
+        true=true_values(doc),
+        counts=reading.reader == "official" or reading.status is not Status.FAILED,
+        views_short=doc["views_short"],
+        data=doc["data"],
+        broken_pictures=common.broken_pictures(doc),
+    )
+
+
+class Dish(common.InRecord):
+    """A record on its way to the aggregations."""
+
+    def __init__(self, record: NutritionRecord) -> None:
+        self.record = record
+
+
+def tables(records: Sequence[NutritionRecord]) -> tuple[FloatArray, FloatArray, list[bool]]:
+    """Return predicted and true values, shape (n, 4), and which rows were read."""
+    counted = [record for record in records if record.counts]
+    none = [np.nan] * len(NUTRIENTS)
+    predicted = np.array([none if r.predicted is None else r.predicted for r in counted])
+    true = np.array([record.true for record in counted])
+    return predicted, true, [record.predicted is not None for record in counted]
+
+
+def errors(records: Sequence[NutritionRecord]) -> NutritionErrors:
+    """Return what the answers are charged, by the rules of their reader."""
+    official = bool(records) and records[0].reader == "official"
+    return (official_errors if official else robust_errors)(*tables(records))
+
+
+def scores(records: Sequence[NutritionRecord]) -> dict[str, float]:
+    """Return every score of a run; nan where there is nothing to score."""
+    predicted, true, readable = tables(records)
+    charged = errors(records)
+    bias = signed_bias(predicted, true, readable)
+    related = correlations(predicted, true, readable)
+    return {
+        **nutrition_scores(charged),
+        **{f"{nutrient}_bias": value for nutrient, value in bias.items()},
+        **{f"{nutrient}_r": value for nutrient, value in related.items()},
+        "atwater_consistency": atwater_consistency(predicted, readable),
+        "zero_truths": sum(charged.zero_truths),
+        "capped": sum(charged.capped),
+    }
+
+
+SCORES = (
+    *("mae", "rmse", "mape"),
+    *(f"{nutrient}_{name}" for nutrient in NUTRIENTS for name in ("mae", "rmse", "mape")),
+    *(f"{nutrient}_{name}" for nutrient in NUTRIENTS for name in ("bias", "r")),
+    *("atwater_consistency", "zero_truths", "capped"),
+)
+
+
+def nutrition(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
+    """Score the four nutrients read from an answer."""
+    record = record_of(doc, Reading.from_json(results[0]))
+    return {
+        "record": asdict(record),
+        **dict.fromkeys(SCORES, Dish(record)),
+        "parse_failure_rate": float(record.predicted is None) if record.counts else None,
+        "failed_requests": record.id if record.status == Status.FAILED else None,
+        "views_short": record.id if record.views_short else None,
+        "data": record.data,
+    }
+
+
+def aggregate(dishes: Sequence[Dish], name: str) -> float:
+    """Return one score of a run."""
+    return scores([dish.record for dish in dishes])[name]
+
+
+def __getattr__(name: str) -> Callable[[Sequence[Dish]], float]:
+    if name not in SCORES:
+        raise AttributeError(f"no such score: {name}")
+    return functools.partial(aggregate, name=name)
