@@ -35,18 +35,28 @@ class OfficialFoods(OfficialFilter):
     Value: {"items": [{"name", "grams", "text", "marks"}]}, grams by `official_grams`. A code fence
     that opens the reply is cut. Accepted are an object with the list "food_items" and a bare list;
     an item may be a string (a name without portion), one with an empty name is kept (a false
-    positive), one of another type is dropped. Anything else is unreadable.
+    positive), one of another type is dropped. Anything else is rewritten by the second model, and
+    its items taken as they come; without one it is unreadable.
+
+    Args:
+        second_model: Rewrites a reply that is no such JSON; None for none.
 
     Source: Metabolic-Intelligence-Lab/vlm-food-benchmark@d1199b5:main.py and
     analysis/evaluation.py, load_and_normalize_preds.
     """
 
+    def __init__(self, second_model: SecondModel | None = None) -> None:
+        self._second_model = second_model
+
     def read_text(self, text: str) -> Reading:
         """Return the reading of one reply."""
-        entries = _json_list(text)
+        entries, status, step = _json_list(text), Status.OK, "json"
+        if entries is None and self._second_model is not None:
+            entries = _json_list(self._second_model(text) or "")
+            status, step = Status.REPAIRED, "model"
         if entries is None:
             return Reading(text, None, Status.UNREADABLE)
-        return _reading(text, [official_item(entry) for entry in entries], Status.OK, "json")
+        return _reading(text, [official_item(entry) for entry in entries], status, step)
 
 
 class RobustFoods(RobustFilter):

@@ -16,9 +16,16 @@ import filelock
 from loguru import logger
 
 from lmms_eval_food.tasks import data, fetch, tables
-from lmms_eval_food.tasks.archives import ArchiveError, extract
+from lmms_eval_food.tasks.culturalmenu import origins as menu
 from lmms_eval_food.tasks.rows import DataError
-from lmms_eval_food.tasks.staging import LAYOUTS, Origin, check_tables, refuse_missing, stage
+from lmms_eval_food.tasks.staging import (
+    LAYOUTS,
+    Origin,
+    check_tables,
+    refuse_missing,
+    stage,
+    unpack,
+)
 
 BENCHMARKS = tuple(tables.TABLES)
 # What `prepare` may raise: its own errors, and the system's (no permission, no room).
@@ -32,6 +39,8 @@ def prepare(
     root: Path | None = None,
     without_images: bool = False,
     force: bool = False,
+    map_file: Path | None = None,
+    dishes: Path | None = None,
 ) -> Path:
     """Put one benchmark's data (or "mini", all three made-up sets) in place.
 
@@ -42,6 +51,10 @@ def prepare(
         without_images: Canteen with `source` only: grey squares stand for the pictures, and the
             data are marked so.
         force: Replace data that are there already (for "mini": mini sets only).
+        map_file: CulturalMenuBench only: the field map through which its records are read, in
+            place of the packaged one.
+        dishes: CulturalMenuBench only, without `source`: build the questions from this list of
+            dishes.
 
     Returns:
         The benchmark's folder (for "mini": the data root).
@@ -53,6 +66,7 @@ def prepare(
     root = (root or data.data_root()).absolute()
     if without_images and (benchmark != "canteen" or source is None):
         raise DataError("--without-images is for `prepare canteen --from FOLDER` only")
+    _check_menu_options(benchmark, source, map_file, dishes)
     if benchmark == "mini":
         if source is not None:
             raise DataError("the mini sets are made, not taken from anywhere: leave --from out")
@@ -64,16 +78,27 @@ def prepare(
         if target.exists() and not force:
             _accept(target, benchmark, without_images)
             return target
-        if source is None:
-            origin = _fetch(benchmark, root, staging)
+        if dishes is not None:
+            origin = menu.from_dishes(dishes.expanduser().absolute(), staging)
+        elif source is None:
+            origin = _fetch(benchmark, root, staging, map_file)
         else:
-            origin = _open_source(benchmark, source.expanduser().absolute(), staging)
+            origin = _open_source(benchmark, source.expanduser().absolute(), staging, map_file)
         staged = staging / benchmark
         stage(benchmark, origin, staged, without_images)
         _put_in_place(staged, target)
         shutil.rmtree(_downloads(root, benchmark), ignore_errors=True)
     logger.info(f"{benchmark} is in place: {target}")
     return target
+
+
+def _check_menu_options(
+    benchmark: str, source: Path | None, map_file: Path | None, dishes: Path | None
+) -> None:
+    if benchmark != "culturalmenu" and (map_file is not None or dishes is not None):
+        raise DataError("--map and --from-dishes are for `prepare culturalmenu` only")
+    if dishes is not None and (source is not None or map_file is not None):
+        raise DataError("--from-dishes needs neither --from nor --map: leave them out")
 
 
 def prepare_all(*, root: Path | None = None, force: bool = False) -> list[Path]:
@@ -141,7 +166,7 @@ def _accept(target: Path, benchmark: str, without_images: bool) -> None:
     logger.info(f"{benchmark} is in place already: {target} ({origin.kind}, {origin.source})")
 
 
-def _fetch(benchmark: str, root: Path, staging: Path) -> Origin:
+def _fetch(benchmark: str, root: Path, staging: Path, map_file: Path | None) -> Origin:
     downloads = _downloads(root, benchmark)
     if benchmark == "diningbench":
         fetch.fetch_diningbench(downloads)
@@ -153,19 +178,10 @@ def _fetch(benchmark: str, root: Path, staging: Path) -> Origin:
         archive = fetch.fetch_canteen(downloads)
         folder = _descend(_unpack(archive, staging / "source", benchmark, ours=True), benchmark)
         return Origin(folder, (folder,), fetch.CANTEEN_REPO, fetch.CANTEEN_REVISION, "published")
-    unpacked = downloads / "unpacked"
-    shutil.rmtree(unpacked, ignore_errors=True)
-    for archive in fetch.fetch_culturalmenu(downloads):
-        _unpack(archive, unpacked / archive.stem, benchmark, ours=True)
-    raise DataError(
-        f"{fetch.CULTURALMENU_REPO} was downloaded, checked and unpacked to {unpacked}, but this "
-        "version does not read its record layout yet. Write its records in the normal form that "
-        "tasks/culturalmenu/README.md describes, then `lmms-eval-food prepare culturalmenu --from "
-        "FOLDER`"
-    )
+    return menu.from_hub(downloads, staging, map_file)
 
 
-def _open_source(benchmark: str, source: Path, staging: Path) -> Origin:
+def _open_source(benchmark: str, source: Path, staging: Path, map_file: Path | None) -> Origin:
     if not source.exists():
         raise DataError(f"--from {source}: there is no such file or folder")
     unpacked: list[Path] = []
@@ -176,29 +192,23 @@ def _open_source(benchmark: str, source: Path, staging: Path) -> Origin:
     archive = folder / "images.tar.gz"
     if benchmark == "diningbench" and archive.exists() and not (folder / "images").exists():
         unpacked.append(_unpack(archive, staging / "pictures", benchmark))
+    # The folder's name, not its path: results are published with it.
+    name = f"local:{source.name}"
+    if benchmark == "culturalmenu" and (map_file is not None or not menu.is_normal_form(folder)):
+        return menu.from_folder(folder, name, unpacked, staging, map_file)
     if (folder / data.PREPARED).exists():  # prepared before: it is still what it was
         noted = data.read_provenance(folder, benchmark)
         return Origin(
             *(folder, tuple(unpacked), noted.source, noted.revision, noted.kind),
             placeholders=noted.placeholders,
         )
-    # The folder's name, not its path: results are published with it.
-    return Origin(folder, tuple(unpacked), f"local:{source.name}", "", "local")
+    return Origin(folder, tuple(unpacked), name, "", "local")
 
 
 def _unpack(archive: Path, target: Path, benchmark: str, *, ours: bool = False) -> Path:
-    """Unpack an archive; delete one of `ours` that is broken, so that it is fetched anew."""
-    # Pictures do not pack further: what comes out is about what went in.
-    fetch.check_space(target, archive.stat().st_size)
     # The canteen repository also keeps tens of thousands of recorded answers.
     wanted = _is_canteen_file if benchmark == "canteen" else None
-    try:
-        extract(archive, target, wanted=wanted)
-    except ArchiveError:
-        if ours:
-            archive.unlink()
-        raise
-    return target
+    return unpack(archive, target, wanted=wanted, ours=ours)
 
 
 def _is_canteen_file(member: str) -> bool:

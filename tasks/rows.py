@@ -11,7 +11,7 @@ import reprlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeGuard
+from typing import Any
 
 
 class DataError(Exception):
@@ -118,20 +118,6 @@ class Row:
         value = self.values.get(field)
         return str(value) if type(value) is int else self.text(field)
 
-    def choice(self, field: str, allowed: Iterable[str]) -> str:
-        """Return one of the allowed texts."""
-        value = self.values.get(field)
-        if value not in list(allowed):
-            raise self.wrong(field, f"one of {', '.join(allowed)}")
-        return str(value)
-
-    def texts(self, field: str, count: int | None = None) -> list[str]:
-        """Return a list of texts, `count` of them where that is given."""
-        value: Any = self.values.get(field)
-        if not all_texts(value) or (count is not None and len(value) != count):
-            raise self.wrong(field, f"a list of {count or 'one or more'} texts")
-        return value
-
     def path(self, field: str, value: Any) -> str:
         """Return a picture's absolute path; it may not lead out of the benchmark's folder."""
         if not isinstance(value, str) or not _is_inside(value):
@@ -165,13 +151,6 @@ class Row:
         if not (math.isfinite(value) and value >= 0):
             raise self.wrong(field, "a number of grams, 0 or more")
         return value
-
-
-def all_texts(value: Any) -> TypeGuard[list[str]]:
-    """Tell whether a value is a list of one or more texts, none of them blank."""
-    if not isinstance(value, list) or not value:
-        return False
-    return all(isinstance(item, str) and item.strip() for item in value)
 
 
 def _is_inside(path: str) -> bool:

@@ -1,7 +1,8 @@
 """The benchmarks' tables: each file's rows as documents with the columns that the tasks use.
 
 The files and their fields are those of the benchmarks themselves (CulturalMenuBench: our normal
-form); the tasks' READMEs list them. Pictures stay paths.
+form, which the JSON Schemas in tasks/culturalmenu describe); the tasks' READMEs list them. Pictures
+stay paths.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lmms_eval_food.tasks.rows import DataError, Row, Source, all_texts
+from lmms_eval_food.tasks.culturalmenu.schemas import first_problem
+from lmms_eval_food.tasks.rows import DataError, Row, Source
 
 # Each benchmark's tables; a table's columns are what its row reader below returns.
 TABLES = {
@@ -140,22 +142,43 @@ def _canteen_rows(source: Source) -> list[dict[str, Any]]:
     return list(images.values())
 
 
+def _menu_rows(table: str, source: Source) -> list[dict[str, Any]]:
+    key = "dish_id" if table == "dishes" else "id"
+    rows: dict[str, dict[str, Any]] = {}
+    for row in source.json_rows(f"{table}.jsonl"):
+        document = menu_row(table, row)
+        # Of the hub's ids we know nothing; in our own normal form an id names one row.
+        if document[key] in rows:
+            raise row.wrong(key, "an id that no other row has")
+        rows[document[key]] = document
+    return list(rows.values())
+
+
+def menu_row(table: str, row: Row) -> dict[str, Any]:
+    """Return a row of CulturalMenuBench's normal form as a document.
+
+    Raises:
+        DataError: it does not fit the table's JSON Schema.
+    """
+    if problem := first_problem(table, row.values):
+        raise row.wrong(*problem)
+    return _MENU_ROWS[table](row)
+
+
 def _dish(row: Row) -> dict[str, Any]:
     texts = ("dish_name", "category", "language", "raw_material", "practice_text")
     return {
         "dish_id": row.id("dish_id"),
-        **{field: row.text(field) for field in texts},
-        "region": row.text_or("region", None),
-        "dish_image": row.path("dish_image", row.values.get("dish_image")),
+        **{field: row.values[field] for field in texts},
+        "region": row.values.get("region"),
+        "dish_image": row.path("dish_image", row.values["dish_image"]),
         "practice_images": row.paths("practice_images", empty=True),
     }
 
 
 def _question(row: Row) -> dict[str, Any]:
-    return {
-        "id": row.id(),
-        **{field: row.text(field) for field in ("relation", "language", "prompt")},
-    }
+    texts = ("relation", "language", "prompt")
+    return {"id": row.id(), **{field: row.values[field] for field in texts}}
 
 
 def _binary(row: Row) -> dict[str, Any]:
@@ -163,26 +186,24 @@ def _binary(row: Row) -> dict[str, Any]:
     groups = row.groups("image_groups") if grouped else [row.paths("images")]
     return {
         **_question(row),
-        "dish_ids": row.texts("dish_ids"),
+        "dish_ids": row.values["dish_ids"],
         "image_groups": groups,
         "images": [path for group in groups for path in group],
-        "answer": row.choice("answer", ("yes", "no")),
+        "answer": row.values["answer"],
     }
 
 
 def _mc(row: Row) -> dict[str, Any]:
-    options = row.values.get("options")
-    if not isinstance(options, list) or len(options) != 4:
-        raise row.wrong("options", "four texts or four lists of picture paths")
-    in_words = all_texts(options)
+    options = row.values["options"]
+    in_words = isinstance(options[0], str)
     return {
         **_question(row),
         "dish_id": row.id("dish_id"),
         # Text-to-image questions show pictures in their options only.
         "images": row.paths("images", empty=not in_words),
-        "option_texts": row.texts("options") if in_words else [],
+        "option_texts": options if in_words else [],
         "option_images": [] if in_words else row.groups("options"),
-        "answer": row.choice("answer", "ABCD"),
+        "answer": row.values["answer"],
     }
 
 
@@ -190,21 +211,9 @@ def _region(row: Row) -> dict[str, Any]:
     return {
         "id": row.id(),
         "dish_id": row.id("dish_id"),
-        "dish_name": row.text("dish_name"),
-        "evidence": row.choice("evidence", ("dish_image", "practice_image")),
+        **{field: row.values[field] for field in ("dish_name", "evidence", "options", "answer")},
         "images": row.paths("images"),
-        "options": row.texts("options", 4),
-        "answer": row.choice("answer", "ABCD"),
     }
 
 
-def _menu_rows(table: str, source: Source) -> list[dict[str, Any]]:
-    read = {"dishes": _dish, "binary": _binary, "mc": _mc, "region": _region}[table]
-    key = "dish_id" if table == "dishes" else "id"
-    rows: dict[str, dict[str, Any]] = {}
-    for row in source.json_rows(f"{table}.jsonl"):
-        # Of the hub's ids we know nothing; in our own normal form an id names one row.
-        if row.id(key) in rows:
-            raise row.wrong(key, "an id that no other row has")
-        rows[row.id(key)] = read(row)
-    return list(rows.values())
+_MENU_ROWS = {"dishes": _dish, "binary": _binary, "mc": _mc, "region": _region}

@@ -25,8 +25,12 @@ class Outcome(InRecord):
 
 
 def score(outcomes: Sequence[Outcome], name: str, threshold: float) -> float:
-    """Return one score over the trays whose request did not fail; nan when there are none."""
-    results = [outcome.result for outcome in outcomes if outcome.result is not None]
+    """Return one score over the trays whose request did not fail; nan when there are none.
+
+    The same to the last digit in whatever order the ranks came.
+    """
+    counted = [outcome.result for outcome in outcomes if outcome.result is not None]
+    results = sorted(counted, key=lambda result: result.image)
     return float(getattr(score_portions(results, threshold), name))
 
 

@@ -28,6 +28,20 @@ seasonings, and sauce components in detail.
 observations and breakdown above."""
 
 
+def _questions(table: str, steps: bool = False) -> Load:
+    """Return the function that loads a VQA table once its judge and ROUGE were looked for."""
+    documents = _documents(table, None, steps)
+
+    def load(manifest: Dataset) -> Dataset:
+        from lmms_eval_food.tasks.diningbench import vqa
+
+        docs = documents(manifest)
+        vqa.check()
+        return docs
+
+    return load
+
+
 def _documents(table: str, views: int | None, steps: bool = False) -> Load:
     """Return the function that loads a table.
 
@@ -68,7 +82,7 @@ nutrition_cot = _documents("nutrition", 1, steps=True)
 nutrition_en = _documents("nutrition_en", 1)
 nutrition_en_cot = _documents("nutrition_en", 1, steps=True)
 
-vqa = _documents("vqa", None)
-vqa_cot = _documents("vqa", None, steps=True)
-vqa_en = _documents("vqa_en", None)
-vqa_en_cot = _documents("vqa_en", None, steps=True)
+vqa = _questions("vqa")
+vqa_cot = _questions("vqa", steps=True)
+vqa_en = _questions("vqa_en")
+vqa_en_cot = _questions("vqa_en", steps=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmms_eval_food.filters.reading import Reading
-from lmms_eval_food.tasks import common
-from lmms_eval_food.tasks.choices import record_of
+from lmms_eval_food.tasks import choices, common, judging
 from lmms_eval_food.tasks.common import Doc, Message
+from lmms_eval_food.tasks.diningbench import vqa
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -32,7 +32,7 @@ def doc_to_messages(doc: Doc) -> list[Message]:
 def classification(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
     """Score a letter; the benchmark's own reading takes a failed request for a wrong answer."""
     reading = Reading.from_json(results[0])
-    record = record_of(
+    record = choices.record_of(
         doc,
         reading,
         truth=doc["ground_truth"],
@@ -41,3 +41,10 @@ def classification(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
         failed_is_wrong=reading.reader == "official",
     )
     return {**record.scores(), "views_short": doc["id"] if doc["views_short"] else None}
+
+
+def question(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
+    """Score a free-text answer by the judge's verdict, where there is a judge, and by ROUGE."""
+    record = vqa.record_of(doc, Reading.from_json(results[0]))
+    (judged,) = vqa.judge_records([record], judging.configured())
+    return judged.scores()

@@ -1,14 +1,9 @@
-"""Nutrition estimation: the record of one dish, and its numbers as the host asks for them.
-
-The aggregations are the scores of `metrics.nutrition` by name (`mae`, `calories_rmse`,
-`protein_bias`, `fat_r`, …); a task names one in YAML and nothing else is needed.
-"""
+"""Nutrition estimation: the record of one dish, and every score of a run's records."""
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -148,14 +143,3 @@ def nutrition(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
         "views_short": record.id if record.views_short else None,
         "data": record.data,
     }
-
-
-def aggregate(dishes: Sequence[Dish], name: str) -> float:
-    """Return one score of a run."""
-    return scores([dish.record for dish in dishes])[name]
-
-
-def __getattr__(name: str) -> Callable[[Sequence[Dish]], float]:
-    if name not in SCORES:
-        raise AttributeError(f"no such score: {name}")
-    return functools.partial(aggregate, name=name)

@@ -13,9 +13,7 @@ from dataclasses import replace
 
 from loguru import logger
 
-from lmms_eval_food.filters.answers import answer_of
 from lmms_eval_food.filters.reading import Reading, Status
-from lmms_eval_food.filters.reasoning import strip_official
 from lmms_eval_food.filters.verdict import official_verdict, strict_verdict
 from lmms_eval_food.metrics import rouge
 from lmms_eval_food.tasks import common, judging
@@ -40,7 +38,7 @@ def check() -> None:
     """See before the model runs whether judge and ROUGE can be had; warn, or end the run.
 
     It ends where the judge's configuration does not fit, and where neither a judge nor ROUGE is
-    there to score anything. A judge that does not answer yet may do so when its turn comes.
+    there to score anything. A judge that does not reply yet may do so when its turn comes.
     """
     try:
         judge = judging.configured()
@@ -49,10 +47,10 @@ def check() -> None:
         raise SystemExit(f"lmms-eval-food: {error}") from error
     if judge is None:
         logger.warning(f"DiningBench VQA: judge_acc needs a judge: {_SEE_JUDGE}")
-    elif problem := judge.probe():
+    elif not judge.replies():
         logger.warning(
-            f"DiningBench VQA: the judge {judge.name} does not answer ({problem}). Answers that it "
-            "does not judge are counted as not_judged and are in no score."
+            f"DiningBench VQA: the judge {judge.name} does not reply. Answers that it does not "
+            "judge are counted as not_judged and are in no judge_acc."
         )
     try:
         rouge.load()
@@ -76,12 +74,8 @@ def question_of(prompt: str) -> str:
 
 
 def record_of(doc: Doc, reading: Reading) -> VqaRecord:
-    """Return the record of a reading, with its ROUGE scores and not yet judged.
-
-    The answer is cut out of the raw text: `strip_official` for the benchmark's reading, the text
-    without its reasoning for ours.
-    """
-    answer, status = _answer(reading)
+    """Return the record of a reading, with its ROUGE scores and not yet judged."""
+    answer, status = reading.value or "", reading.status
     scores = _rouge(reading.reader, status, answer, doc["ground_truth"])
     return VqaRecord(
         id=doc["id"],
@@ -143,16 +137,6 @@ def _warn(without: tuple[str, ...], asked: int) -> None:
         f"{len(without)} of {asked} answers were not judged ({shown}); judge_acc is over the "
         "others. Rerun with the same answers: the judge is asked only what is missing."
     )
-
-
-def _answer(reading: Reading) -> tuple[str, Status]:
-    if reading.status is Status.FAILED:
-        return "", Status.FAILED
-    if reading.reader == "official":
-        answer = strip_official(reading.raw)
-        return answer, Status.OK if answer else Status.EMPTY
-    found = answer_of(reading.raw)
-    return ("", found.status) if isinstance(found, Reading) else (found, Status.OK)
 
 
 def _rouge(reader: str, status: Status, answer: str, truth: str) -> rouge.RougeScores | None:

@@ -205,7 +205,8 @@ def test_a_food_name_may_hold_odd_line_breaks(tmp_path: Path) -> None:
 
 
 def question(**fields: object) -> dict[str, object]:
-    return {"id": "q", "relation": "r", "language": "th", "prompt": "ใช่ไหม", **fields}
+    relation = "dish_image->raw_material" if "dish_id" in fields else "dish_image-raw_material"
+    return {"id": "q", "relation": relation, "language": "th", "prompt": "ใช่ไหม", **fields}
 
 
 def test_binary_documents_of_one_and_two_groups(root: Path) -> None:
@@ -328,6 +329,9 @@ MC = question(dish_id="d", images=["images/a.jpg"], options=[*"wxyz"], answer="A
     [
         ("binary", {**BINARY, "answer": "Yes"}, "answer"),
         ("binary", {**BINARY, "answer": ["yes"]}, "answer"),
+        ("binary", {**BINARY, "relation": "dish_image-price"}, "relation"),
+        ("binary", {**BINARY, "language": "de"}, "language"),
+        ("binary", {**BINARY, "dish_ids": [7]}, "dish_ids"),
         ("binary", {**BINARY, "dish_ids": []}, "dish_ids"),
         ("binary", {**BINARY, "image_groups": []}, "image_groups"),
         ("binary", {**BINARY, "image_groups": [["images/a.jpg"], []]}, "image_groups"),
@@ -339,6 +343,9 @@ MC = question(dish_id="d", images=["images/a.jpg"], options=[*"wxyz"], answer="A
         ("mc", {**MC, "answer": "E"}, "answer"),
         ("mc", {**MC, "answer": "AB"}, "answer"),
         ("mc", {**MC, "images": []}, "images"),
+        ("mc", {**MC, "images": None}, "images"),
+        ("mc", {**MC, "relation": "dish_image-dish_name"}, "relation"),
+        ("mc", {name: value for name, value in MC.items() if name != "prompt"}, "prompt"),
     ],
 )
 def test_a_menu_row_that_does_not_fit(
@@ -462,14 +469,14 @@ def test_any_row_is_read_or_reported(changes: dict[str, Any], which: int) -> Non
         (name, table) for name in ("diningbench", "culturalmenu") for table in tables.TABLES[name]
     ]
     benchmark, table = kinds[which]
-    base = {**BINARY, **MC, **dish_row(), **changes}
+    base = {**BINARY, **MC, **dish_row(), **(BINARY if table == "binary" else {}), **changes}
     source = rows.Source(benchmark, Path("/data"))
     row = rows.Row(source, "file", 1, base)
     try:
         if benchmark == "diningbench":
             document = tables._dining_row(table, row)
         else:
-            document = getattr(tables, {"dishes": "_dish"}.get(table, f"_{table}"))(row)
+            document = tables.menu_row(table, row)
     except DataError:
         return
     paths = tables.row_images([document])

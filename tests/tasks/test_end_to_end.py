@@ -10,29 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
-from support import ALL_TASKS, HostCall
+from support import ALL_TASKS, HostCall, scores_of
 
-from lmms_eval_food.results.runs import Run
 from lmms_eval_food.tasks import data
 
 pytestmark = pytest.mark.slow
 READERS = ("official", "robust")
-
-
-def table(run: Run) -> dict[str, dict[str, Any]]:
-    """Return the numbers of a run's results, NaN made comparable.
-
-    Without the host's own standard errors: it adds values in the order of the ranks, so these are
-    equal up to rounding only.
-    """
-    return {
-        task: {
-            name: "nan" if isinstance(value, float) and math.isnan(value) else value
-            for name, value in scores.items()
-            if "_stderr" not in name
-        }
-        for task, scores in run.results["results"].items()
-    }
 
 
 def test_oracle_is_perfect(host: HostCall) -> None:
@@ -83,7 +66,7 @@ def test_two_ranks_give_the_numbers_of_one_process(
 ) -> None:
     arguments = ("food_reference", "predictor=random,seed=2", ALL_TASKS, options)
     one, two = host(*arguments), host(*arguments, ranks=2)
-    assert table(two) == table(one)
+    assert scores_of(two) == scores_of(one)
     for task in ALL_TASKS:
         for reader in READERS:
             assert two.records[task][reader] == one.records[task][reader]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
 import json
 import os
@@ -325,20 +324,6 @@ def test_canteen_cut_without_notice_is_fetched_anew(canteen_hub: Hub, root: Path
 
 
 @pytest.mark.slow
-def test_menu_is_fetched_checked_and_explained(hub: Hub, root: Path) -> None:
-    archives = {"metadata.zip": packed_zip({"records.json": b"[]"}), "media/1.zip": packed_zip({})}
-    sums = "".join(f"{hashlib.sha256(c).hexdigest()}  {name}\n" for name, c in archives.items())
-    files = {**archives, "SHA256SUMS": sums.encode()}
-    hub.files = {f"{fetch.CULTURALMENU_REPO}/{name}": content for name, content in files.items()}
-    with pytest.raises(DataError, match="does not read its record layout yet") as caught:
-        put("culturalmenu", root=root)
-    unpacked = root / ".downloads/culturalmenu/unpacked"
-    assert str(unpacked) in str(caught.value)
-    assert read_files(unpacked) == {"metadata/records.json": b"[]"}
-    assert entries(root) == [".downloads"]
-
-
-@pytest.mark.slow
 def test_all_goes_on_after_one_that_fails(canteen_hub: Hub, root: Path) -> None:
     with pytest.raises(DataError) as caught:
         prepare.prepare_all(root=root)
@@ -603,6 +588,10 @@ def test_a_second_process_waits_and_then_finds_the_data(
         ("diningbench", {"without_images": True}, "--without-images is for"),
         ("canteen", {"without_images": True}, "--without-images is for"),
         ("mini", {"source": Path("x")}, "leave --from out"),
+        ("canteen", {"map_file": Path("x")}, "--map and --from-dishes are for"),
+        ("mini", {"dishes": Path("x")}, "--map and --from-dishes are for"),
+        ("culturalmenu", {"dishes": Path("x"), "source": Path("y")}, "needs neither --from nor"),
+        ("culturalmenu", {"dishes": Path("x"), "map_file": Path("y")}, "needs neither --from nor"),
         ("other", {}, "there is no benchmark 'other'"),
     ],
 )

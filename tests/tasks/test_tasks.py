@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,10 @@ def test_task(manager: Any, name: str) -> None:
     # No stop text: the host would put a blank line in place of none.
     assert chat.config.generation_kwargs["until"] == []
     assert chat.config.generation_kwargs["temperature"] == 0
+
+    # Every aggregation takes the list of values alone.
+    for aggregation in chat.aggregation().values():
+        inspect.signature(aggregation).bind([])
 
     # What is scored is what is listed, for every kind of answer; the host drops other keys.
     assert [ensemble.name for ensemble in chat._filters] == ["official", "robust"]
