@@ -8,7 +8,7 @@ and the raw text kept here must survive that.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
@@ -49,7 +49,9 @@ class Reading:
 
     def to_json(self) -> str:
         """Return the reading as ASCII JSON without ``<`` and ``>``."""
-        text = json.dumps(asdict(self), ensure_ascii=True)
+        # Not dataclasses.asdict, which copies every list: this runs for each answer and filter.
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        text = json.dumps(fields, ensure_ascii=True)
         return text.replace("<", "\\u003c").replace(">", "\\u003e")
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from lmms_eval_food.filters.reading import Reading, Status
@@ -57,7 +57,7 @@ class ChoiceRecord:
         """Return what the host aggregates and logs for this document."""
         counts = self.correct is not None
         return {
-            "record": asdict(self),
+            "record": common.as_logged(self),
             "acc": float(bool(self.correct)) if counts else None,
             "unreadable_rate": float(self.answer is None) if counts else None,
             "failed_requests": self.id if self.failed else None,

@@ -72,6 +72,14 @@ def broken_pictures(doc: Doc) -> int:
     return len(images.broken_images().intersection(doc["images"]))
 
 
+def as_logged(record: Any) -> dict[str, Any]:
+    """Return a record (a dataclass with slots) as the sample log holds it.
+
+    Not dataclasses.asdict, which copies every list: this runs for each answer and reader.
+    """
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
 class InRecord:
     """A value that several scores of one document share.
 

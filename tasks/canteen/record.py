@@ -7,13 +7,14 @@ keep them, so another threshold or matcher needs no model run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from lmms_eval_food.filters.reading import Status
 from lmms_eval_food.metrics.meals import ImageResult, match_image
+from lmms_eval_food.tasks.common import as_logged
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class TrayRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as the sample log holds it."""
-        return asdict(self)
+        return as_logged(self)
 
     @property
     def failed(self) -> bool:

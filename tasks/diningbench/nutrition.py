@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -136,7 +136,7 @@ def nutrition(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
     """Score the four nutrients read from an answer."""
     record = record_of(doc, Reading.from_json(results[0]))
     return {
-        "record": asdict(record),
+        "record": common.as_logged(record),
         **dict.fromkeys(SCORES, Dish(record)),
         "parse_failure_rate": float(record.predicted is None) if record.counts else None,
         "failed_requests": record.id if record.status == Status.FAILED else None,

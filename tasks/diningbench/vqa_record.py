@@ -7,10 +7,11 @@ keep them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 from lmms_eval_food.filters.reading import Status
+from lmms_eval_food.tasks.common import as_logged
 
 NO_JUDGE = "no judge configured"
 
@@ -85,7 +86,7 @@ class VqaRecord:
     def scores(self) -> dict[str, Any]:
         """Return what the host aggregates and logs for this document."""
         return {
-            "record": asdict(self),
+            "record": as_logged(self),
             "judge_acc": None if self.correct is None else float(self.correct),
             "not_judged": self.id if self.not_judged else None,
             "rouge_1": self.rouge_1,

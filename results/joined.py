@@ -1,0 +1,117 @@
+"""What a report compares: a model's answers to one benchmark, from one or several runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lmms_eval_food.filters.reading import Status
+from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.tables import Cell, Table
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a report's tables are made.
+
+    Attributes:
+        resamples: Number of bootstrap resamples of dishes.
+        seed: Seed of the resampling and of the dish subsets.
+        reader: Whose readings are scored, "official" or "robust".
+    """
+
+    resamples: int = 2000
+    seed: int = 0
+    reader: str = "robust"
+
+    @property
+    def note(self) -> str:
+        """What belongs under every table with intervals."""
+        return (
+            f"Answers as the {self.reader} reader reads them; 95% percentile intervals from "
+            f"{self.resamples} resamples of dishes, seed {self.seed}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The runs that asked one model.
+
+    Attributes:
+        title: The model and its arguments, numbered where runs that cannot be joined share them.
+        runs: Task -> the run that asked it.
+    """
+
+    title: str
+    runs: dict[str, Run] = field(default_factory=dict)
+
+    def records(self, task: str, reader: str) -> list[Record]:
+        """Return a task's records as one reader read them; [] for a task that was not asked."""
+        run = self.runs.get(task)
+        return run.records[task].get(reader, []) if run else []
+
+
+def join_runs(runs: Sequence[Run], prefix: str) -> list[Joined]:
+    """Join the runs of each model, so that tasks asked in several calls can be compared.
+
+    Runs belong together when model, arguments, --gen_kwargs and data are the same and no task was
+    asked twice. Others of the same title are models of their own, "TITLE (2)".
+
+    Args:
+        runs: Any runs, in the order in which their models shall appear.
+        prefix: Only tasks whose names begin with it count ("culturalmenu_").
+
+    Returns:
+        One entry a model with such a task; [] for none.
+    """
+    groups: dict[tuple[str, ...], list[dict[str, Run]]] = {}
+    for run in runs:
+        tasks = [task for task in run.records if task.startswith(prefix)]
+        if not tasks:
+            continue
+        parts = groups.setdefault(_identity(run, tasks), [])
+        part = next((p for p in parts if not p.keys() & tasks), None)
+        if part is None:
+            part = {}
+            parts.append(part)
+        part.update(dict.fromkeys(tasks, run))
+    joined, seen = [], Counter[str]()
+    for (title, *_), parts in groups.items():
+        for part in parts:
+            seen[title] += 1
+            number = f" ({seen[title]})" if seen[title] > 1 else ""
+            joined.append(Joined(title + number, part))
+    return joined
+
+
+def scored(records: Sequence[Record]) -> list[Record]:
+    """Return the records that count: all but failed requests."""
+    return [record for record in records if record["correct"] is not None]
+
+
+def failed(records: Sequence[Record]) -> int:
+    """Return how many requests failed."""
+    return sum(record["status"] == Status.FAILED for record in records)
+
+
+def pairs(first: Sequence[Record], second: Sequence[Record]) -> list[tuple[Record, Record]]:
+    """Return the items that count in both conditions, paired by id, in the order of the first."""
+    others = {record["id"]: record for record in scored(second)}
+    return [(record, others[record["id"]]) for record in scored(first) if record["id"] in others]
+
+
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[tuple[Cell, ...]], note: str = ""
+) -> list[Table]:
+    """Return the table, or none where it would be empty."""
+    return [Table(title, tuple(columns), tuple(rows), note)] if rows else []
+
+
+def _identity(run: Run, tasks: Sequence[str]) -> tuple[str, ...]:
+    records = next(iter(run.records[tasks[0]].values()))
+    generation = run.results["config"].get("gen_kwargs") or ""
+    return run.title, str(generation), str(records[0]["data"])
