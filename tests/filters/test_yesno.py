@@ -190,3 +190,29 @@ def test_a_word_that_goes_on_is_no_answer(word: str, rest: str) -> None:
 def test_markup_changes_nothing(word: str, sign: str) -> None:
     bare, marked = RobustYesNo().read(word).value, RobustYesNo().read(f"{sign}{word}{sign}").value
     assert bare == marked is not None
+
+
+# yesstr and nostr of the POSIX messages of CLDR 48.2 (npm package cldr-misc-full), without the
+# one-letter abbreviations.
+CLDR = {
+    "zh": (["确定", "是"], ["否定", "否"]),
+    "en": (["yes"], ["no"]),
+    "es": (["sí"], ["no"]),
+    "fr": (["oui"], ["non"]),
+    "hi": (["हाँ"], ["नहीं"]),
+    "it": (["sì"], ["no"]),
+    "th": (["ใช่"], ["ไม่ใช่"]),
+    "ja": (["はい"], ["いいえ"]),
+    "ko": (["예"], ["아니요"]),
+    "vi": (["có"], ["không"]),
+}
+
+
+@pytest.mark.parametrize("reader", [OfficialYesNo(), RobustYesNo()])
+@pytest.mark.parametrize("language", CLDR)
+def test_the_base_words_are_those_of_cldr(language: str, reader: OfficialYesNo) -> None:
+    for answer, words in zip(("yes", "no"), CLDR[language], strict=True):
+        for word in words:
+            value = reader.read(word).value
+            assert value["answer"] == answer
+            assert language in value["languages"]
