@@ -40,11 +40,14 @@ def interval(low: float, high: float, digits: int = 3) -> str:
 def markdown(tables: Sequence[Table], digits: int = 3) -> str:
     """Return tables as Markdown: a heading, the table, its note."""
     from pytablewriter import MarkdownTableWriter
+    from pytablewriter.typehint import String
 
     parts = []
     for table in tables:
         writer = MarkdownTableWriter()
         writer.headers = list(table.columns)
+        # As text: the library would read 1.000 as a number and write 1.
+        writer.type_hints = [String] * len(table.columns)
         writer.value_matrix = [[_shown(cell, digits) for cell in row] for row in table.rows]
         note = f"\n{table.note}\n" if table.note else ""
         parts.append(f"## {table.title}\n\n{writer.dumps()}{note}")
@@ -54,6 +57,12 @@ def markdown(tables: Sequence[Table], digits: int = 3) -> str:
 def _shown(cell: Cell, digits: int) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "–"
-    text = f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell)
-    # A model's name or answer may hold what would end a cell or a line.
-    return text.replace("|", "\\|").replace("\r", " ").replace("\n", " ")
+    text = _number(cell, digits) if isinstance(cell, float) else str(cell)
+    # A model's name or answer may hold what would end a line.
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def _number(value: float, digits: int) -> str:
+    """Return a number with fixed digits, or two significant ones where it would round to 0."""
+    small = 0 < abs(value) < 0.5 * 10**-digits
+    return f"{value:.2g}" if small else f"{value:.{digits}f}"
