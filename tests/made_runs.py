@@ -19,12 +19,19 @@ def made_run(
     gen_kwargs: str = "",
     reader: str = "robust",
     results: Mapping[str, Mapping[str, Any]] | None = None,
+    max_new_tokens: int = 64,
 ) -> Run:
     """Return a run of the model "made" with the records given."""
     config = {"model": "made", "model_args": model_args, "gen_kwargs": gen_kwargs}
     return Run(
         folder=Path("made"),
-        results={"config": config, "results": dict(results or {})},
+        results={
+            "config": config,
+            "results": dict(results or {}),
+            "configs": {
+                task: {"generation_kwargs": {"max_new_tokens": max_new_tokens}} for task in tasks
+            },
+        },
         records={task: {reader: list(records)} for task, records in tasks.items()},
     )
 

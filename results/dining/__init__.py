@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from lmms_eval_food.results.dining.answers import answer_counts, reasoning_faults
 from lmms_eval_food.results.dining.comparisons import (
+    categories,
     language_differences,
     reasoning_differences,
     scores,
@@ -44,6 +45,7 @@ def dining_tables(
         *answer_counts(models, settings),
         *scores(items, settings),
         *nutrient_tables(nutrition, settings),
+        *categories(models, settings),
         *view_curve(items, settings),
         *reasoning_differences(items, settings),
         *language_differences(items, settings),

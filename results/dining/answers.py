@@ -42,15 +42,24 @@ def reasoning_faults(models: Sequence[Joined], settings: Settings) -> list[Table
     """Return how often answers are cut off or run in a loop, and how long they are."""
     rows: list[tuple[Cell, ...]] = []
     for model, task, records in _asked(models, settings.reader):
-        texts = [record["raw"] for record in records if record["status"] != Status.FAILED]
-        faults = (rate([fault(text) for text in texts]) for fault in (cut_off, loops))
-        rows.append((model.title, task, len(texts), *faults, mean_length(texts)))
-    columns = ("model", "task", "answers", "cut off", "in a loop", "mean length, characters")
+        answered = [record for record in records if record["status"] != Status.FAILED]
+        texts = [record["raw"] for record in answered]
+        limit = model.runs[task].generation(task).get("max_new_tokens")
+        lengths = [record.get("output_tokens") for record in answered]
+        at_limit = [limit is not None and n is not None and n >= limit for n in lengths]
+        cut = [full or cut_off(text) for full, text in zip(at_limit, texts, strict=True)]
+        known = sum(length is not None for length in lengths)
+        faults = (rate(cut), rate([loops(text) for text in texts]))
+        rows.append((model.title, task, len(texts), *faults, mean_length(texts), known))
+    columns = (
+        *("model", "task", "answers", "cut off", "in a loop", "mean length, characters"),
+        "with known token counts",
+    )
     note = (
         "Shares of the raw answers, failed requests left out. Cut off: reasoning that is opened "
-        "and never closed; an answer that reached the length limit without reasoning tags cannot "
-        "be told from its text. In a loop: one span repeats over most of the answer's end. "
-        "Section 5."
+        "and never closed, or as many tokens as the task allows; a backend that reports no token "
+        "counts (vLLM in lmms-eval 0.7.3) shows the first kind only. In a loop: one span repeats "
+        "over most of the answer's end. Section 5."
     )
     return table("DiningBench: faults of reasoning", columns, rows, note)
 

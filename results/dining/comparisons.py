@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lmms_eval_food.results.dining.items import KINDS, task_name
+from lmms_eval_food.results.dining.items import KINDS, task_name, tasks_of, vqa_items
 from lmms_eval_food.results.dining.measures import Comparison, Items, comparisons, estimates
-from lmms_eval_food.results.joined import Settings, table
+from lmms_eval_food.results.joined import Joined, Record, Settings, table
 from lmms_eval_food.results.tables import Cell, Table, interval
 
 Asked = Mapping[str, Mapping[str, Items]]
@@ -35,6 +35,23 @@ def scores(asked: Asked, settings: Settings) -> list[Table]:
     )
     columns = ("model", "task", "score", "items", "value", "95% interval")
     return table("DiningBench: scores", columns, rows, note)
+
+
+def categories(models: Sequence[Joined], settings: Settings) -> list[Table]:
+    """Return the judged accuracy of each category of question, where the data name categories."""
+    rows: list[tuple[Cell, ...]] = []
+    for model in models:
+        for task in tasks_of("vqa"):
+            groups: dict[str, list[Record]] = {}
+            for record in model.records(task, settings.reader):
+                groups.setdefault(record["category"], []).append(record)
+            rows += [
+                (model.title, task, name, found.items, found.score, interval(found.low, found.high))
+                for name, records in sorted(groups.items())
+                if name and (found := estimates(vqa_items(records), settings)["judged accuracy"])
+            ]
+    columns = ("model", "task", "category", "judged", "accuracy", "95% interval")
+    return table("DiningBench: questions by category", columns, rows, f"{settings.note} Table 3.")
 
 
 def view_curve(asked: Asked, settings: Settings) -> list[Table]:

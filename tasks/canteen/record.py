@@ -55,8 +55,9 @@ class TrayRecord:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Return the record that a sample log holds."""
-        return cls(**{**fields, "marks": tuple(fields["marks"])})
+        """Return the record that a sample log holds; other fields are ignored."""
+        known = {name: fields[name] for name in cls.__slots__}
+        return cls(**{**known, "marks": tuple(fields["marks"])})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as the sample log holds it."""

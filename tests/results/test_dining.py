@@ -285,3 +285,20 @@ def test_scores_of_the_hosts_own_logs(host: HostCall) -> None:
             assert short == run.score(task, "views_short", reader)
         for ending in ("number of views", "minus none", "minus English"):
             assert titled(found, ending).rows
+
+
+def test_an_answer_of_full_length_is_cut_off() -> None:
+    records = letters("AABB")
+    for record, tokens in zip(records, (64, 63, 2, None), strict=True):
+        record["output_tokens"] = tokens
+    (found,) = [t for t in tables(made_run({CLS: records})) if "faults" in t.title]
+    assert found.rows[0][2:4] == (4, 0.25)
+    assert found.rows[0][-1] == 3
+
+
+def test_questions_by_category() -> None:
+    records = [asked("1", True, 1.0), asked("2", False, 0.0), asked("3", True, 1.0)]
+    for record, category in zip(records, ("advice", "advice", ""), strict=True):
+        record["category"] = category
+    (found,) = [t for t in tables(made_run({VQA: records})) if "category" in t.title]
+    assert [row[2:5] for row in found.rows] == [("advice", 2, 0.5)]
