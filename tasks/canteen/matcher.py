@@ -7,7 +7,6 @@ processor by default: the accelerator's memory belongs to the model under test).
 
 from __future__ import annotations
 
-import functools
 import os
 
 from lmms_eval_food.metrics.matchers import Matcher, MatcherError, load_matcher
@@ -16,9 +15,8 @@ from lmms_eval_food.tasks import data
 DEFAULT = "distilroberta"
 
 
-@functools.cache
 def configured() -> Matcher:
-    """Return the run's matcher; it loads its weights when it first needs them."""
+    """Return the run's matcher, the same one each time; it loads its weights when it needs them."""
     return load_matcher(
         os.environ.get("LMMS_EVAL_FOOD_MATCHER", DEFAULT),
         cache_dir=data.cache_folder() / "matcher",
