@@ -15,6 +15,9 @@ from typing import Any, Self
 # Written by the host's API backends in place of an answer.
 FAILURE_MARKERS = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED]")
 
+# What the host's async_openai backend makes of a reply whose content is null.
+NO_CONTENT = 'Error: can only concatenate str (not "NoneType") to str'
+
 
 class Status(StrEnum):
     """How an answer could be read."""
@@ -71,9 +74,10 @@ class Reading:
 def unanswered(text: str | None) -> Reading | None:
     """Return the reading of a text that holds no answer at all, else None.
 
-    A missing or blank text is empty; a text the host wrote for a failed call is a failed request.
+    A missing or blank text is empty, and so is the host's text for a reply without content; a text
+    the host wrote for a failed call is a failed request.
     """
-    if text is None or not text.strip():
+    if text is None or not text.strip() or text.strip() == NO_CONTENT:
         return Reading(text or "", None, Status.EMPTY)
     if text.lstrip().startswith(FAILURE_MARKERS):
         return Reading(text, None, Status.FAILED)

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from lmms_eval_food.filters.base import ReadingFilter
 from lmms_eval_food.filters.foods import OfficialFoods, RobustFoods
 from lmms_eval_food.filters.letters import OfficialChoice, OfficialLetter, RobustLetter
-from lmms_eval_food.filters.reading import Reading, Status
+from lmms_eval_food.filters.nutrition import OfficialNutrition, RobustNutrition
+from lmms_eval_food.filters.reading import NO_CONTENT, Reading, Status, unanswered
+from lmms_eval_food.filters.texts import OfficialText, RobustText
 from lmms_eval_food.filters.yesno import OfficialYesNo, RobustYesNo
 
 READERS = [
@@ -25,6 +27,10 @@ READERS = [
     OfficialYesNo(),
     RobustYesNo(),
     OfficialFoods(),
+    OfficialNutrition(),
+    RobustNutrition(),
+    OfficialText(),
+    RobustText(),
     RobustFoods(),
 ]
 readers = pytest.mark.parametrize("reader", READERS, ids=lambda reader: type(reader).__name__)
@@ -167,3 +173,10 @@ def test_a_megabyte_is_read_in_linear_time(reader: ReadingFilter, piece: str) ->
     start = time.perf_counter()
     reader.read(text)
     assert time.perf_counter() - start < 10
+
+
+@pytest.mark.parametrize("text", [None, "", " \n", NO_CONTENT])
+def test_a_reply_without_content_is_empty(text: str | None) -> None:
+    reading = unanswered(text)
+    assert reading is not None
+    assert reading.status is Status.EMPTY
