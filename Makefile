@@ -3,8 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 # The import package lmms_eval_food is the four top-level folders; mypy wants to see it as a folder.
 TYPED := build/typing/lmms_eval_food
+ENGINE := .venv-engine
 
-.PHONY: env demo test lint types unit clean
+.PHONY: env demo test lint types unit engine-env test-engines clean
 
 env: .venv/installed
 
@@ -31,5 +32,18 @@ types: env
 unit: env
 	$(BIN)/pytest -n 2 --dist worksteal
 
+# vLLM on a CPU, in an environment of its own: its pins differ from ours. About 8 GB on disk.
+# --no-deps: engine-constraints.txt names everything, and says why resolving cannot work.
+engine-env: $(ENGINE)/installed
+
+$(ENGINE)/installed: pyproject.toml engine-constraints.txt
+	$(PYTHON) -m venv $(ENGINE)
+	$(ENGINE)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement engine-constraints.txt
+	$(ENGINE)/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+test-engines: engine-env
+	$(ENGINE)/bin/python -m pytest tests/engines
+
 clean:
-	rm -rf build .venv *.egg-info
+	rm -rf build .venv $(ENGINE) *.egg-info

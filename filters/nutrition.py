@@ -33,6 +33,8 @@ _FENCE_CLOSES = re.compile(r"\}\s*```")
 _BRACKET = re.compile(r"\\boxed\s{0,3}\{|\\?[{}]|[\[\]]")
 _TOTAL = re.compile(r"total|overall|final|answer|sum|总|合计|最终|答案")
 _AMOUNT_KEYS = ("value", "amount", "数值", "值", "含量")
+# An answer names its nutrients in one of its last objects; a loop may hold a million of them.
+_MOST_OBJECTS = 1000
 # Two amounts for one nutrient may differ by rounding (kJ beside kcal).
 _ROUNDING = 0.01
 
@@ -90,7 +92,7 @@ class RobustNutrition(RobustFilter):
     def read_answer(self, answer: str, raw: str) -> Reading:
         """Return the reading of one answer."""
         spans, unclosed = _spans(answer)
-        for start, end, boxed in reversed(spans):
+        for start, end, boxed in reversed(spans[-_MOST_OBJECTS:]):
             value, step, named = _read_span(answer[start:end])
             if value is not None:
                 return _reading(raw, value, step)

@@ -68,15 +68,15 @@ def make_tiny_qwen(folder: Path, seed: int = 0) -> Path:
         model_max_length=32768,
     )
     ids = {name: tokenizer.convert_tokens_to_ids(name) for name in SPECIAL_TOKENS}
-    rope = {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 10000.0}
+    rope = {"rope_type": "default", "mrope_section": [4, 6, 6], "rope_theta": 10000.0}
     config = Qwen2_5_VLConfig(
         text_config={
             "vocab_size": len(tokenizer),
             "hidden_size": 64,
             "intermediate_size": 128,
             "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
+            "num_attention_heads": 2,
+            "num_key_value_heads": 1,
             "max_position_embeddings": 32768,
             "rope_scaling": rope,
             "rope_parameters": rope,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
-from lmms_eval_food.tasks import data, images
+from lmms_eval_food.tasks import data, host_cache, images, picture_files, rehearsal
 from lmms_eval_food.tasks.rows import DataError
 
 if TYPE_CHECKING:
@@ -25,13 +25,18 @@ def documents(benchmark: str, table: str) -> Dataset:
 
     A column `data` says where the documents came from. The host retries a failing load five times
     and hides the reason behind its own error; SystemExit is the one exception that it lets through
-    at once.
+    at once. Whoever loads documents is about to send them, so this also makes the host send
+    picture files as they are, and its response cache safe for them.
     """
     try:
         docs = data.load(benchmark, table)
         origin = data.provenance(benchmark)
-    except DataError as error:
+        images.max_pixels()
+    except (DataError, ValueError) as error:
         raise SystemExit(f"lmms-eval-food: {error}") from error
+    picture_files.install()
+    host_cache.install()
+    rehearsal.install()
     placeholders = ", no real pictures" if origin.placeholders else ""
     text = f"{origin.kind}@{origin.checksum}{placeholders}"
     return docs.add_column("data", [text] * len(docs))
@@ -60,7 +65,8 @@ def visuals(doc: Doc) -> list[Image]:
 
 def messages(doc: Doc, text: str, system: str = "") -> list[Message]:
     """Return the chat turns of a document: its pictures in order, then the text."""
-    content: list[Message] = [{"type": "image", "url": image} for image in visuals(doc)]
+    pictures = [picture_files.picture(path, doc["id"]) for path in doc["images"]]
+    content: list[Message] = [{"type": "image", "url": image} for image in pictures]
     turns: list[Message] = [{"role": "user", "content": [*content, {"type": "text", "text": text}]}]
     if system:
         turns.insert(0, {"role": "system", "content": [{"type": "text", "text": system}]})
