@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from lmms_eval_food.results import cli_results
+
 EXAMPLES = """\
 examples:
   lmms-eval-food demo
@@ -26,6 +28,24 @@ examples:
 
 The data keep their licences: DiningBench is CC BY-NC-ND 4.0, the canteen set CC BY 4.0, and
 CulturalMenuBench grants none.
+"""
+
+DOCTOR_EXAMPLES = """\
+examples:
+  lmms-eval-food doctor
+  lmms-eval-food doctor --config vllm_one_gpu
+      also check a run's settings: a packaged config, or your own file
+  lmms-eval-food doctor --json > doctor.json
+
+A configured judge or second model is asked for one word. Exit status: 1 where a check failed.
+"""
+
+CONFIG_EXAMPLES = """\
+examples:
+  lmms-eval-food config
+      list the configs
+  lmms-eval-food config vllm_one_gpu --model Qwen/Qwen2.5-VL-3B-Instruct > my.yaml
+  lmms-eval --config my.yaml --tasks diningbench_cls
 """
 
 
@@ -54,6 +74,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_demo(commands)
     _add_prepare(commands)
+    cli_results.add_report(commands)
+    cli_results.add_compare(commands)
+    cli_results.add_validate_matcher(commands)
+    _add_doctor(commands)
+    _add_config(commands)
     return parser
 
 
@@ -114,16 +139,34 @@ def _add_prepare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="store_true",
         help="accept tables without pictures: grey placeholders, and results that say so",
     )
+    parser.add_argument(
+        "--map",
+        type=Path,
+        metavar="FILE",
+        help="culturalmenu: the field map (YAML) through which its records are read",
+    )
+    parser.add_argument(
+        "--from-dishes",
+        dest="dishes",
+        type=Path,
+        metavar="FILE",
+        help="culturalmenu: build the questions from your own dishes (JSON Lines)",
+    )
     parser.add_argument("--force", action="store_true", help="replace what is already there")
     parser.set_defaults(run=_prepare)
 
 
 def _prepare(options: argparse.Namespace) -> int:
     from lmms_eval_food.tasks import prepare
+    from lmms_eval_food.tasks.culturalmenu.from_dishes import balance_table
 
     names = prepare.BENCHMARKS if options.name == "all" else [options.name]
-    if options.name == "all" and options.source is not None:
-        print("lmms-eval-food: --from needs one benchmark's name, not `all`", file=sys.stderr)
+    one_only = (options.source, options.map, options.dishes)
+    if options.name == "all" and any(option is not None for option in one_only):
+        print(
+            "lmms-eval-food: --from, --map and --from-dishes need one benchmark's name, not `all`",
+            file=sys.stderr,
+        )
         return 2
     for name in names:
         try:
@@ -133,9 +176,62 @@ def _prepare(options: argparse.Namespace) -> int:
                 root=options.to,
                 without_images=options.without_images,
                 force=options.force,
+                map_file=options.map,
+                dishes=options.dishes,
             )
         except prepare.PREPARE_ERRORS as error:
             print(f"lmms-eval-food: {error}", file=sys.stderr)
             return 1
         print(f"{name}: {folder}")
+    if options.dishes is not None:
+        print(balance_table(folder))
+    return 0
+
+
+def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "doctor",
+        help="check versions, engines, data, matcher, judge and settings, and say what to do",
+        epilog=DOCTOR_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--config",
+        metavar="NAME|FILE",
+        help="also check these settings for the host's --config",
+    )
+    parser.add_argument("--json", action="store_true", help="print the checks as JSON")
+    parser.set_defaults(run=_doctor)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from lmms_eval_food.results import doctor
+
+    return doctor.run(options)
+
+
+def _add_config(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "config",
+        help="print recommended settings for the host's --config, or list them",
+        epilog=CONFIG_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="which; none lists them")
+    parser.add_argument("--model", metavar="MODEL", help="put this model in place of the file's")
+    parser.set_defaults(run=_config)
+
+
+def _config(options: argparse.Namespace) -> int:
+    from lmms_eval_food.results import configs
+
+    if options.name is None:
+        for name in configs.names():
+            print(f"{name:<22}{configs.summary(name)}")
+        return 0
+    try:
+        print(configs.text(options.name, options.model), end="")
+    except (KeyError, ValueError) as error:
+        print(f"lmms-eval-food: {error.args[0]}", file=sys.stderr)
+        return 2
     return 0

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from lmms_eval_food.metrics.bootstrap import RESAMPLES
 from lmms_eval_food.metrics.classification import wilson_interval
 from lmms_eval_food.results.host import call_host, host_command
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 
 TASKS = ("diningbench_cls", "culturalmenu_binary", "canteen_portions")
 # The rows of the table: what each task is read for first.
@@ -54,11 +55,16 @@ class DemoRun:
 
 
 def demo(folder: Path) -> str:
-    """Make data and a model below `folder`, run the host on them and return the table.
+    """Make data and a model below `folder`, run the host on them and write their report.
+
+    Returns:
+        The table, and where the report lies.
 
     Raises:
         HostError: a run failed; the message ends with the last lines of its log.
     """
+    from lmms_eval_food.results.page import FILE_NAME
+    from lmms_eval_food.results.report import write_report
     from lmms_eval_food.results.tiny_qwen import make_tiny_qwen
     from lmms_eval_food.tasks.mini import write_mini
 
@@ -82,7 +88,9 @@ def demo(folder: Path) -> str:
         started = time.time()
         read[run.title] = call_host(command, output, data, ENVIRONMENT)
         print(f"  {time.time() - started:.0f} s, log {output / 'host.log'}", flush=True)
-    return table(read)
+    report = folder / "report"
+    write_report([folder / "runs"], report, resamples=RESAMPLES)
+    return f"{table(read)}\nreport: {report / FILE_NAME}"
 
 
 def table(runs: Mapping[str, Run]) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lmms_eval_food.results.runs import Run, read_run
+from lmms_eval_food.results.logs import Run, read_run, results_files
 
 
 class HostError(Exception):
@@ -64,4 +64,4 @@ def call_host(
     if done.returncode or not fresh:
         tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:]
         raise HostError("\n".join([f"the run failed; the end of its log {log}:", *tail]))
-    return read_run(output)
+    return read_run(results_files([output])[-1])

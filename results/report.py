@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
+import multiprocessing
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from lmms_eval_food.metrics.matchers import MatcherError
 from lmms_eval_food.metrics.portion_bootstrap import THRESHOLDS
+from lmms_eval_food.results import leaderboard, page, publish
 from lmms_eval_food.results.canteen import canteen_tables
+from lmms_eval_food.results.check import check_run
+from lmms_eval_food.results.completeness import TaskState, task_states
 from lmms_eval_food.results.culture import culture_tables
 from lmms_eval_food.results.dining import dining_tables
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import LogError, Run, Shared, read_run, results_files
+from lmms_eval_food.results.scores import Score, numbered, scores_of, write_scores
 from lmms_eval_food.results.tables import Table, markdown
 
 # Prefix of a benchmark's tasks -> its tables; called as section(runs, resamples=, seed=, reader=)
@@ -27,6 +31,12 @@ SECTIONS: dict[str, Callable[..., list[Table]]] = {
     "culturalmenu": culture_tables,
 }
 FILE_NAME = "report.md"
+BOARD = Path("build/leaderboard")
+
+
+# Fewer runs than this are read sooner than a second process starts.
+_ALONE = 6
+Part = tuple[Run, dict[str, TaskState], list[Score]]
 
 
 class ReportError(Exception):
@@ -90,42 +100,27 @@ def read_runs(folders: Iterable[Path]) -> list[Run]:
     Raises:
         ReportError: a folder holds no results file, or a file cannot be read.
     """
-    found: dict[Path, Path] = {}
-    for folder in folders:
-        below = list(folder.rglob("*_results.json"))
-        if not below:
-            raise ReportError(f"no *_results.json below {folder}")
-        found |= {path.resolve(): path for path in below}
-    return [_read_run(path) for path in sorted(found.values(), key=lambda p: (p.name, str(p)))]
-
-
-def _read_run(path: Path) -> Run:
-    results = _parsed(path, path.read_text(encoding="utf-8"))
-    stamp = path.name.removesuffix("_results.json")
-    records: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for task in results["results"]:
-        log = path.parent / f"{stamp}_samples_{task}.jsonl"
-        if not log.exists():
-            continue
-        lines = log.read_text(encoding="utf-8").split("\n")
-        rows = [_parsed(log, line) for line in lines if line]
-        for row in sorted(rows, key=lambda row: row["doc_id"]):
-            if "record" in row:
-                readers = records.setdefault(task, {})
-                readers.setdefault(row["record"]["reader"], []).append(row["record"])
-    return Run(path.parent, results, records)
-
-
-def _parsed(path: Path, text: str) -> dict[str, Any]:
+    shared = Shared()
     try:
-        value: dict[str, Any] = json.loads(text)
-    except ValueError as error:
-        raise ReportError(f"{path} is damaged: {error}") from error
-    return value
+        return [read_run(path, shared) for path in results_files(folders)]
+    except LogError as error:
+        raise ReportError(str(error)) from error
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the report of the runs named on the command line; return the exit status."""
+    """Do what the command line asks: report, check or leaderboard; return the exit status."""
+    try:
+        if options.leaderboard is not None:
+            return _leaderboard(options)
+        if not options.logs:
+            raise ReportError("name at least one LOGDIR, or --leaderboard DIR")
+        return _check(options) if options.check else _report(options)
+    except (ReportError, LogError, MatcherError, ValueError, OSError) as error:
+        print(f"lmms-eval-food: {error}", file=sys.stderr)
+        return 1
+
+
+def _report(options: argparse.Namespace) -> int:
     primary = options.threshold
     chosen = functools.partial(
         canteen_tables,
@@ -133,21 +128,99 @@ def run(options: argparse.Namespace) -> int:
         thresholds=(primary, *(at for at in THRESHOLDS if at > primary)),
         categories=options.categories,
     )
-    try:
+    sections: dict[str, Callable[..., list[Table]]] = {**SECTIONS, "canteen": chosen}
+    if options.out is None:
         tables = report_tables(
             read_runs(options.logs),
             resamples=options.resamples,
             reader=options.reader,
-            sections={**SECTIONS, "canteen": chosen},
+            sections=sections,
         )
-        text = f"# Food benchmarks\n\n{markdown(tables)}"
-        print(text)
-        if options.out is not None:
-            options.out.mkdir(parents=True, exist_ok=True)
-            path = options.out / FILE_NAME
-            path.write_text(text, encoding="utf-8")
-            print(f"report -> {path}", file=sys.stderr)
-    except (ReportError, MatcherError, ValueError, OSError) as error:
-        print(f"lmms-eval-food: {error}", file=sys.stderr)
-        return 1
+        print(_markdown(tables))
+        return 0
+    print(write_report(options.logs, options.out, options.resamples, options.reader, sections))
+    print(f"report -> {options.out / page.FILE_NAME}", file=sys.stderr)
+    return 0
+
+
+def write_report(
+    folders: Iterable[Path],
+    out: Path,
+    resamples: int,
+    reader: str = "robust",
+    sections: dict[str, Callable[..., list[Table]]] | None = None,
+) -> str:
+    """Write report.html, report.md, scores.csv, scores.parquet and entries for the leaderboard.
+
+    One run's records are read at a time, and only those of one reader are kept.
+
+    Args:
+        folders: Folders that were given to the host as --output_path.
+        out: Where the files go; made where it is missing.
+        resamples: Bootstrap resamples.
+        reader: Whose readings the tables and pictures show; scores have both.
+        sections: As `SECTIONS`, which is the default.
+
+    Returns:
+        The text of report.md.
+
+    Raises:
+        ReportError: nothing can be read, or there is no task of these benchmarks.
+        LogError: a file is damaged.
+    """
+    shared = Shared()
+    runs, states, found = [], [], []
+    for one, state, own in _read_all(results_files(folders), resamples, reader):
+        runs.append(shared.run(one))
+        states.append(state)
+        found.append(own)
+    tables = report_tables(runs, resamples=resamples, reader=reader, sections=sections)
+    scores = numbered(found)
+    names = [part[0].run if part else one.title for part, one in zip(scores, runs, strict=True)]
+    out_of_ranking = publish.marks_of(list(zip(names, states, strict=True)))
+    tables.insert(1, publish.state_table(names, states, out_of_ranking))
+    text = _markdown(tables)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / FILE_NAME).write_text(text, encoding="utf-8", errors="backslashreplace")
+    write_scores([score for part in scores for score in part], out)
+    html = publish.page_of(runs, scores, tables, resamples=resamples, reader=reader, states=states)
+    (out / page.FILE_NAME).write_text(html, encoding="utf-8")
+    leaderboard.write_entries(runs, scores, states, out / leaderboard.FOLDER)
+    return text
+
+
+def _read_all(paths: Sequence[Path], resamples: int, reader: str) -> Iterator[Part]:
+    """Yield what a report keeps of each run, in order; many runs are read by two processes."""
+    read = functools.partial(_read_one, resamples=resamples, reader=reader)
+    if len(paths) < _ALONE:
+        yield from map(read, paths)
+        return
+    # Spawned: a forked copy of a process that has run threads may hang.
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(read, paths)
+
+
+def _read_one(path: Path, resamples: int, reader: str) -> Part:
+    whole = read_run(path)
+    return whole.of_reader(reader), task_states(whole), scores_of(whole, resamples)
+
+
+def _markdown(tables: Sequence[Table]) -> str:
+    return f"# Food benchmarks\n\n{markdown(tables)}"
+
+
+def _check(options: argparse.Namespace) -> int:
+    faults = 0
+    for path in results_files(options.logs):
+        differences = check_run(path)
+        faults += len(differences)
+        print(f"{path}: {'no difference' if not differences else ''}".rstrip())
+        for line in differences:
+            print(f"  {line}")
+    return 1 if faults else 0
+
+
+def _leaderboard(options: argparse.Namespace) -> int:
+    out = options.out or BOARD
+    print(f"leaderboard -> {leaderboard.write_board(options.leaderboard, out)}")
     return 0

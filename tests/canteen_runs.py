@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_eval_food.metrics.matching import normalise
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.tables import Cell, Table
 
 Food = tuple[str, float | None]

@@ -10,7 +10,7 @@ from hypothesis import settings
 from support import ALL_TASKS, SHARED, HostCall
 
 from lmms_eval_food.results.host import call_host, host_command
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 
 # A busy machine's pauses are no fault of a test's.
 settings.register_profile("suite", deadline=None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.tables import Table
 
 Record = dict[str, Any]

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from lmms_eval_food.metrics.meals import FlatItems, ImageResult, flatten
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 from lmms_eval_food.tasks.canteen.record import TrayRecord
 
 PREFIX = "canteen"

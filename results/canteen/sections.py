@@ -13,7 +13,7 @@ from lmms_eval_food.results.canteen.categories import load_rules
 from lmms_eval_food.results.canteen.cohort import Cohort
 from lmms_eval_food.results.canteen.entries import Entry, read_entries
 from lmms_eval_food.results.canteen.rescore import open_matcher, rescore
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.tables import Table
 
 

@@ -8,7 +8,7 @@ from lmms_eval_food.results.culture.confusion import confusion_tables
 from lmms_eval_food.results.culture.gaps import gap_tables
 from lmms_eval_food.results.culture.scores import score_tables
 from lmms_eval_food.results.joined import Settings, join_runs
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.tables import Table
 
 

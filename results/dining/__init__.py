@@ -15,7 +15,7 @@ from lmms_eval_food.results.dining.comparisons import (
 from lmms_eval_food.results.dining.items import items_by_task, nutrition_by_task
 from lmms_eval_food.results.dining.nutrition import nutrient_tables
 from lmms_eval_food.results.joined import Settings, join_runs
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.tables import Table
 
 

@@ -15,7 +15,7 @@ import requests
 from engine_support import ENGINE_ARGS, ENVIRONMENT
 
 from lmms_eval_food.results.host import call_host, host_command
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 
 pytestmark = pytest.mark.slow
 # One of each kind of prompt: a system turn, one picture, several, none; two tables of answers.

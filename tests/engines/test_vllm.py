@@ -19,7 +19,7 @@ from PIL import Image
 
 from lmms_eval_food.results.cli import main
 from lmms_eval_food.results.host import HostError, call_host, host_command
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 
 pytestmark = pytest.mark.slow
 READERS = ("official", "robust")

@@ -11,7 +11,7 @@ from made_runs import FAILED, cells, choice, made_run, titled
 from support import HostCall
 
 from lmms_eval_food.results.culture import culture_tables
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.tables import Table, markdown
 from lmms_eval_food.tasks.culturalmenu.prompts import families
 

@@ -15,7 +15,7 @@ from lmms_eval_food.results.dining import dining_tables
 from lmms_eval_food.results.dining.measures import Items, Measure, comparisons
 from lmms_eval_food.results.dining.nutrition import NutritionAnswers, nutrition_items
 from lmms_eval_food.results.joined import Settings
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.tables import Table
 from lmms_eval_food.tasks.diningbench.nutrition import NutritionRecord
 from lmms_eval_food.tasks.diningbench.vqa_record import VqaRecord

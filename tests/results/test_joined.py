@@ -4,7 +4,7 @@ import pytest
 from made_runs import choice, made_run
 
 from lmms_eval_food.results.joined import failed, join_runs, pairs, scored, table
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 
 BINARY, MC = "culturalmenu_binary", "culturalmenu_mc"
 

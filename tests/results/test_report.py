@@ -6,7 +6,6 @@ from support import HostCall
 
 from lmms_eval_food.results.cli import main
 from lmms_eval_food.results.report import SECTIONS, ReportError, read_runs, report_tables
-from lmms_eval_food.results.runs import read_run
 from lmms_eval_food.results.tables import Table
 
 RECORDS = [
@@ -53,12 +52,6 @@ def test_every_run_below_a_folder_is_read_oldest_first(logs):
 
 def test_a_run_below_two_folders_is_read_once(logs):
     assert len(read_runs([logs, logs / "made__7b", logs / ".." / "logs"])) == 3
-
-
-def test_the_newest_run_is_what_read_run_gives(logs):
-    newest = read_run(logs / "made__7b")
-    (other,) = [run for run in read_runs([logs / "made__7b"]) if run.results == newest.results]
-    assert other == newest
 
 
 def test_logs_of_other_tasks_are_left_out(tmp_path):

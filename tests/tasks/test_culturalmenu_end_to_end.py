@@ -12,7 +12,7 @@ from PIL import Image
 from scipy.stats import binom
 from support import HostCall
 
-from lmms_eval_food.results.runs import Run
+from lmms_eval_food.results.logs import Run
 from lmms_eval_food.tasks.plugin import TASK_FOLDER
 
 pytestmark = pytest.mark.slow

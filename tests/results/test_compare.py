@@ -1,0 +1,187 @@
+import math
+
+import pytest
+from canteen_runs import canteen_run, tray
+from made_runs import cells, choice, made_run
+from run_files import write_run
+
+from lmms_eval_food.results.cli import main
+from lmms_eval_food.results.compare import CompareError, compare_tables, html, named
+from lmms_eval_food.results.logs import Run
+
+TASK = "diningbench_cls"
+
+
+def answers(right, **fields):
+    """Records of one question a dish, right where the flag says so; None is a failed request."""
+    return [
+        choice(f"q{n}", "A", "failed" if flag is None else "A" if flag else "B", f"d{n}", **fields)
+        for n, flag in enumerate(right)
+    ]
+
+
+def compared(*runs, **options):
+    named_runs = {f"run {n}": run for n, run in enumerate(runs, 1)}
+    return {t.title: t for t in compare_tables(named_runs, resamples=200, **options)}
+
+
+def test_differences_are_paired_on_shared_documents():
+    first = made_run({TASK: answers([True, True, True, False])})
+    second = made_run({TASK: answers([True, False, None, False, True])})
+    tables = compared(first, second)
+    columns = ("task", "score", "documents", "first score", "second score", "first minus second")
+    # The failed request and the document that only the second run has do not count.
+    assert cells(tables["Differences"], *columns) == [
+        (TASK, "accuracy", 3, pytest.approx(2 / 3), pytest.approx(1 / 3), pytest.approx(1 / 3))
+    ]
+
+
+def test_documents_that_differ_are_listed():
+    first = made_run({TASK: answers([True, True, False, False])})
+    second = made_run({TASK: answers([True, False, True, False])})
+    table = compared(first, second)["Documents that differ most"]
+    columns = ("document", "first score", "second score", "first minus second", "first answer")
+    assert cells(table, *columns) == [("q1", 1.0, 0.0, 1.0, "A"), ("q2", 0.0, 1.0, -1.0, "B")]
+
+
+def test_runs_that_agree_have_no_such_list():
+    run = made_run({TASK: answers([True, False])})
+    tables = compared(run, run)
+    assert list(tables) == ["Differences"]
+    assert cells(tables["Differences"], "first minus second", "p") == [(0.0, 1.0)]
+
+
+def test_holm_counts_every_row():
+    flags = [True] * 30
+    runs = [made_run({TASK: answers(flags), "diningbench_cls_en": answers(flags)})]
+    runs += [made_run({name: answers([False] * 30) for name in (TASK, "diningbench_cls_en")})]
+    found = cells(compared(*runs)["Differences"], "p", "Holm p")
+    # All resamples are above 0: p = 2 / 201, and two tests.
+    assert found == [(pytest.approx(2 / 201), pytest.approx(4 / 201))] * 2
+
+
+def test_three_runs_make_three_pairs():
+    runs = [
+        made_run({TASK: answers(flags)}) for flags in ([True, True], [True, False], [False] * 2)
+    ]
+    found = cells(compared(*runs)["Differences"], "first", "second", "first minus second")
+    assert found == [("run 1", "run 2", 0.5), ("run 1", "run 3", 1.0), ("run 2", "run 3", 0.5)]
+
+
+def test_dishes_are_drawn_whole():
+    def questions(flags):
+        return [choice(f"q{n}", "A", "A" if f else "B", "one dish") for n, f in enumerate(flags)]
+
+    tables = compared(
+        made_run({TASK: questions([True] * 9)}), made_run({TASK: questions([False] * 9)})
+    )
+    ((between, p),) = cells(tables["Differences"], "95% interval", "p")
+    assert between == ""
+    assert math.isnan(p)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        ({"data": "a@1"}, {"data": "a@2"}, "other data: a@1 and a@2"),
+        ({"data": "a@1"}, {"data": "a@1 "}, "other data: a@1 and a@1 "),
+    ],
+)
+def test_other_data_are_not_compared(first, second, why):
+    runs = [made_run({TASK: [choice("q", "A", "A", **fields)]}) for fields in (first, second)]
+    table = compared(*runs)["Not compared"]
+    assert cells(table, "task", "why") == [(TASK, why)]
+
+
+def test_other_matchers_are_not_compared():
+    runs = [
+        canteen_run([tray("1.jpg", [("rice", 100.0)], [("rice", 90.0)], matcher=name)])
+        for name in ("small", "large")
+    ]
+    table = compared(*runs)["Not compared"]
+    assert cells(table, "why") == [("other matcher: small and large",)]
+
+
+def test_canteen_runs_are_compared_on_common_photos():
+    truth = [("rice", 100.0), ("soup", 200.0)]
+    first = canteen_run([tray("1.jpg", truth, [("rice", 100.0), ("soup", 230.0)])])
+    second = canteen_run(
+        [tray("1.jpg", truth, [("rice", 90.0)]), tray("2.jpg", truth, [("rice", 90.0)])]
+    )
+    tables = compared(first, second)
+    found = cells(tables["Differences"], "score", "documents", "first score", "second score")
+    # F1 of one of two foods: 2/3. NMAE: (0 + 30) / 2 and (10 + 129) / 2.
+    assert found == [("F1", 1, 1.0, pytest.approx(2 / 3)), ("NMAE", 1, 15.0, 69.5)]
+    listed = cells(tables["Documents that differ most"], "document", "first minus second")
+    assert listed == [("1.jpg", pytest.approx(1 / 3))]
+
+
+def test_nutrition_is_compared_by_its_errors():
+    def dish(predicted):
+        return {
+            **dict.fromkeys(("step", "raw"), ""),
+            "id": "1",
+            "reader": "robust",
+            "status": "ok",
+            "marks": [],
+            "counts": True,
+            "predicted": predicted,
+            "true": [100.0, 10.0, 20.0, 5.0],
+            "views_short": False,
+            "data": "made@1",
+            "broken_pictures": 0,
+        }
+
+    task = "diningbench_nutrition"
+    runs = [made_run({task: [dish([100.0 + off, 10.0, 20.0, 5.0])]}) for off in (8.0, 40.0)]
+    found = cells(compared(*runs)["Differences"], "score", "first score", "second score")
+    assert found[0] == ("MAE", 2.0, 10.0)
+
+
+def test_incomplete_runs_are_told(tmp_path, capsys):
+    for name, limit in (("a", None), ("b", 3)):
+        write_run(tmp_path / name, model_args=f"size={name}", limit=limit)
+    assert main(["compare", str(tmp_path / "b"), str(tmp_path / "a"), "--resamples", "9"]) == 0
+    printed = capsys.readouterr().out
+    assert "incomplete: made size=b" in printed
+    # In the order in which they were typed.
+    assert printed.index("made size=b") < printed.index("made size=a")
+
+
+def test_one_run_alone_is_an_error(tmp_path, capsys):
+    with pytest.raises(CompareError, match="two runs"):
+        compared(made_run({TASK: answers([True])}))
+    write_run(tmp_path)
+    assert main(["compare", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "lmms-eval-food: two runs at least are needed\n"
+
+
+def test_runs_without_a_common_task_are_an_error():
+    runs = made_run({TASK: answers([True])}), made_run({"diningbench_cls_en": answers([True])})
+    with pytest.raises(CompareError, match="share a food task"):
+        compared(*runs)
+
+
+def test_runs_of_one_title_are_numbered():
+    runs = [made_run({}), made_run({}, gen_kwargs="temperature=1"), made_run({})]
+    assert list(named(runs)) == ["made size=7b", "made size=7b temperature=1", "made size=7b (2)"]
+
+
+def test_the_page_shows_hostile_answers_as_text(tmp_path):
+    hostile = "<script>alert(1)</script>\"'\u202e"
+    first = made_run({TASK: [choice("q", "A", "B", raw=hostile)]}, model_args=hostile)
+    second = made_run({TASK: [choice("q", "A", "A")]})
+    runs: dict[str, Run] = named([first, second])
+    text = html(runs, compare_tables(runs, resamples=5))
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert text == html(runs, compare_tables(runs, resamples=5))
+
+
+def test_the_page_is_written(tmp_path):
+    for name in "ab":
+        write_run(tmp_path / name, model_args=f"size={name}")
+    out = tmp_path / "pages" / "compare.html"
+    logs = [str(tmp_path / name) for name in "ab"]
+    assert main(["compare", *logs, "--resamples", "9", "--html", str(out)]) == 0
+    assert '<h2 id="tables-title">' in out.read_text("utf-8")
