@@ -33,7 +33,8 @@ Differences are paired: only documents that both runs have count. p-values are H
 VALIDATE_EXAMPLES = """\
 examples:
   lmms-eval-food validate-matcher --pairs pairs.csv --labels raters.csv --matcher published
-  lmms-eval-food validate-matcher --pairs pairs.csv --labels raters.csv --matcher minilm distilroberta
+  lmms-eval-food validate-matcher --pairs pairs.csv --labels raters.csv \\
+      --matcher minilm distilroberta
 """
 
 

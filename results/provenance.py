@@ -11,6 +11,7 @@ from typing import Any
 from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD
 from lmms_eval_food.results.completeness import task_states
 from lmms_eval_food.results.logs import Run
+from lmms_eval_food.tasks import made_with
 
 UNKNOWN = "not logged"
 # Settings that a rerun must repeat; the others have no influence on a score.
@@ -38,6 +39,7 @@ def run_provenance(run: Run) -> dict[str, str]:
         "arguments": _text(config.get("model_args")),
         "engine": _text(config.get("model_backend")),
         "generation options": str(config.get("gen_kwargs") or "none"),
+        "versions": _made_with(results) or UNKNOWN,
         "host": _text(results.get("lmms_eval_version")),
         "git revision": _text(results.get("git_hash")),
         "seeds": ", ".join(seeds) or UNKNOWN,
@@ -81,6 +83,15 @@ def command(config: Mapping[str, Any]) -> str:
         shown = ",".join(map(str, value)) if isinstance(value, list) else str(value)
         parts += [f"--{name}", shlex.quote(shown)]
     return " ".join(parts)
+
+
+def _made_with(results: Mapping[str, Any]) -> str:
+    """Return what made the answers, from the tasks' configurations; they agree within a run."""
+    found: dict[str, str] = {}
+    for settings in results.get("configs", {}).values():
+        metadata = settings.get("metadata")
+        found |= metadata.get(made_with.KEY, {}) if isinstance(metadata, Mapping) else {}
+    return ", ".join(f"{name} {number}" for name, number in found.items())
 
 
 def _filters(settings: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
-from lmms_eval_food.tasks import data, host_cache, images, picture_files, rehearsal
+from lmms_eval_food.tasks import data, host_cache, images, made_with, picture_files, rehearsal
 from lmms_eval_food.tasks.rows import DataError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def documents(benchmark: str, table: str) -> Dataset:
     A column `data` says where the documents came from. The host retries a failing load five times
     and hides the reason behind its own error; SystemExit is the one exception that it lets through
     at once. Whoever loads documents is about to send them, so this also makes the host send
-    picture files as they are, and its response cache safe for them.
+    picture files as they are, its response cache safe for them, and its results name versions.
     """
     try:
         docs = data.load(benchmark, table)
@@ -37,6 +37,7 @@ def documents(benchmark: str, table: str) -> Dataset:
     picture_files.install()
     host_cache.install()
     rehearsal.install()
+    made_with.install()
     placeholders = ", no real pictures" if origin.placeholders else ""
     text = f"{origin.kind}@{origin.checksum}{placeholders}"
     return docs.add_column("data", [text] * len(docs))

@@ -40,12 +40,11 @@ from typing import TYPE_CHECKING, Any, cast
 from loguru import logger
 
 from lmms_eval_food.filters.reading import Status, unanswered
+from lmms_eval_food.tasks.made_with import is_ours
 
 if TYPE_CHECKING:
     from lmms_eval.api.instance import Instance
 
-PACKAGE = "lmms_eval_food."
-HOOKS = ("doc_to_messages", "doc_to_visual", "process_docs")
 REQUEST_TYPE = "generate_until"
 PORTION = 256  # the host's own interval between two checkpoints
 ROUNDS = 8  # so many times the requests in flight: the last of a portion are waited for
@@ -122,9 +121,7 @@ def _config(request: Instance) -> Any | None:
     for argument in request.args:
         config = getattr(getattr(argument, "__self__", None), "config", None)
         if config is not None:
-            hooks = [getattr(config, name, None) for name in HOOKS]
-            ours = any(str(getattr(hook, "__module__", "")).startswith(PACKAGE) for hook in hooks)
-            return config if ours else None
+            return config if is_ours(config) else None
     return None
 
 

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from loguru import logger
 
+from lmms_eval_food.tasks.made_with import is_ours
+
 if TYPE_CHECKING:
     from lmms_eval.api.instance import Instance
 
 BACKEND = "lmms_eval.models.chat.vllm"
-PACKAGE = "lmms_eval_food."
 MARK = "_food_rehearsed"
 # What a picture may be worth in bytes of text: nothing, a thumbnail, a photo, a large photo.
 PICTURE_BYTES = (0, 100, 1000, 10_000)
@@ -168,7 +169,6 @@ def _refusals() -> tuple[type[Exception], ...]:
 
 
 def _ours(request: Instance) -> bool:
-    # The host passes its task's own method, whose task knows our hook.
+    # The host passes its task's own method, whose task is ours by its hooks.
     task = getattr(request.arguments[1], "__self__", None)
-    hook = getattr(getattr(task, "config", None), "doc_to_messages", None)
-    return str(getattr(hook, "__module__", "")).startswith(PACKAGE)
+    return is_ours(getattr(task, "config", None))

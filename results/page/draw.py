@@ -24,6 +24,9 @@ _INK = "#010203"
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _MARKERS = "osD^vP*X<>ph"
 _DASHES = ("-", "--", "-.", ":")
+# Attributes that hold places, and a number's digits after the second decimal.
+_PLACES = re.compile(r' (?:d|x|y|transform|width|height)="[^"]*"')
+_DECIMALS = re.compile(r"(\.\d\d)\d+")
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++")
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",  # real text: small, searchable, in the page's font
@@ -175,6 +178,11 @@ def _embedded(text: str, prefix: str) -> str:
     """Return the SVG element with ids of its own, in the page's ink, without a file's preamble."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, count=1, flags=re.DOTALL)
+    # A hundredth of a point cannot be seen, and thirty runs must fit in one page.
+    text = _PLACES.sub(lambda found: _DECIMALS.sub(r"\1", found[0]), text)
+    text = re.sub(r"\s*\n\s*", "\n", text)
+    # The page's own font, and no turning by nothing: each text has both.
+    text = re.sub(r" font-family: [^;\"]*;|(?: transform=\"rotate\(-0 [^\"]*\")", "", text)
     text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r'((?:xlink:)?href="#|url\(#)', rf"\g<1>{prefix}-", text)
     return text.replace(_INK, "currentColor").strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from scipy.stats import binom
 from support import ALL_TASKS, HostCall, scores_of
 
+from lmms_eval_food.results.provenance import run_provenance
 from lmms_eval_food.tasks import data
 
 pytestmark = pytest.mark.slow
@@ -36,6 +38,14 @@ def test_oracle_is_perfect(host: HostCall) -> None:
             assert run.score("canteen_portions", score, reader) == 0
         assert run.score("culturalmenu_binary", "yes_rate", reader) == 0.5
         assert run.score("culturalmenu_binary", "other_language", reader) == 0
+
+
+def test_results_name_the_versions_that_made_them(host: HostCall) -> None:
+    run = host("food_reference", "predictor=null", ["canteen_portions"], ["--limit", "1"])
+    made = run.results["configs"]["canteen_portions"]["metadata"]["made_with"]
+    assert made["lmms-eval"] == version("lmms-eval")
+    assert made["lmms-eval-food"] == version("lmms-eval-food")
+    assert f"lmms-eval {version('lmms-eval')}" in run_provenance(run)["versions"]
 
 
 def test_random_is_chance_and_null_is_nothing(host: HostCall) -> None:

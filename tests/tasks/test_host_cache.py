@@ -202,7 +202,7 @@ def test_what_cannot_be_read_is_reported_and_asked_again(
 def test_requests_of_other_tasks_go_the_hosts_way(root: Path, tmp_path: Path) -> None:
     tasks = load(names=(TASK, OTHER))
     ours, foreign = requests_of(tasks[TASK], 3), requests_of(tasks[OTHER], 3)
-    for name in host_cache.HOOKS:
+    for name in ("doc_to_messages", "doc_to_visual", "process_docs"):
         setattr(tasks[OTHER].config, name, lambda doc: [])  # hooks of some other package
     mixed = [request for pair in zip(foreign, ours, strict=True) for request in pair]
     folder = tmp_path / "cache"
