@@ -23,9 +23,14 @@ from lmms_eval_food.results.dining.items import classification_items, vqa_items
 from lmms_eval_food.results.dining.measures import Items, comparisons
 from lmms_eval_food.results.dining.nutrition import nutrition_answers, nutrition_items
 from lmms_eval_food.results.joined import Record, Settings, table
-from lmms_eval_food.results.logs import LogError, Run, Shared, read_run, results_files
+from lmms_eval_food.results.logs import LogError, Run, Shared, named, read_run, results_files
 from lmms_eval_food.results.page.text import short
-from lmms_eval_food.results.provenance import report_versions, run_provenance, task_provenance
+from lmms_eval_food.results.provenance import (
+    provenance_tables,
+    report_versions,
+    run_provenance,
+    task_provenance,
+)
 from lmms_eval_food.results.recompute import kind
 from lmms_eval_food.results.tables import Cell, Table, interval, markdown
 from lmms_eval_food.tasks.canteen.record import TrayRecord
@@ -237,17 +242,6 @@ def _documents_table(rows: Sequence[tuple[Cell, ...]]) -> list[Table]:
     return table("Documents that differ most", columns, rows, note)
 
 
-def named(runs: Sequence[Run]) -> dict[str, Run]:
-    """Return the runs by title, those that share one numbered in their order."""
-    found: dict[str, Run] = {}
-    for run in runs:
-        generation = run.results["config"].get("gen_kwargs")
-        title = f"{run.title} {generation}" if generation else run.title
-        number = sum(name == title or name.startswith(f"{title} (") for name in found)
-        found[f"{title} ({number + 1})" if number else title] = run
-    return found
-
-
 def html(runs: Mapping[str, Run], tables: Sequence[Table]) -> str:
     """Return the comparison as a page of its own."""
     return page.render(
@@ -270,7 +264,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         runs = _read(options.logs)
         tables = compare_tables(runs, resamples=options.resamples, reader=options.reader)
-        print(f"# Comparison\n\n{markdown(tables)}")
+        print(f"# Comparison\n\n{markdown([*tables, *provenance_tables(runs)])}")
         if options.html is not None:
             options.html.parent.mkdir(parents=True, exist_ok=True)
             options.html.write_text(html(runs, tables), encoding="utf-8", newline="\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -168,6 +168,17 @@ def read_run(path: Path, shared: Shared | None = None) -> Run:
             together = b"".join(asked[number] for number in sorted(asked))
             prompts[task] = hashlib.sha256(together).hexdigest()[:12]
     return Run(path.parent, results, records, prompts)
+
+
+def named(runs: Sequence[Run]) -> dict[str, Run]:
+    """Return the runs by title, those that share one numbered in their order."""
+    found: dict[str, Run] = {}
+    for run in runs:
+        generation = run.results["config"].get("gen_kwargs")
+        title = f"{run.title} {generation}" if generation else run.title
+        number = sum(name == title or name.startswith(f"{title} (") for name in found)
+        found[f"{title} ({number + 1})" if number else title] = run
+    return found
 
 
 def _tokens(row: dict[str, Any]) -> dict[str, int]:

@@ -11,6 +11,7 @@ from typing import Any
 from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD
 from lmms_eval_food.results.completeness import task_states
 from lmms_eval_food.results.logs import Run
+from lmms_eval_food.results.tables import Table
 from lmms_eval_food.tasks import made_with
 
 UNKNOWN = "not logged"
@@ -64,6 +65,24 @@ def task_provenance(run: Run) -> dict[str, dict[str, str]]:
             "generation": _generation(settings),
             "problems": "; ".join(state.problems) or "none",
         }
+    return found
+
+
+def provenance_tables(runs: Mapping[str, Run]) -> list[Table]:
+    """Return what `run_provenance` and `task_provenance` know of some runs, by their names."""
+    own = [(name, run_provenance(run)) for name, run in runs.items()]
+    tasks = [
+        (name, task, known)
+        for name, run in runs.items()
+        for task, known in task_provenance(run).items()
+    ]
+    found = []
+    if own:
+        rows = tuple((name, *known.values()) for name, known in own)
+        found.append(Table("Provenance: runs", ("run", *own[0][1]), rows, report_versions()))
+    if tasks:
+        rows = tuple((name, task, *known.values()) for name, task, known in tasks)
+        found.append(Table("Provenance: tasks", ("run", "task", *tasks[0][2]), rows))
     return found
 
 

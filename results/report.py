@@ -19,7 +19,8 @@ from lmms_eval_food.results.check import check_run
 from lmms_eval_food.results.completeness import TaskState, task_states
 from lmms_eval_food.results.culture import culture_tables
 from lmms_eval_food.results.dining import dining_tables
-from lmms_eval_food.results.logs import LogError, Run, Shared, read_run, results_files
+from lmms_eval_food.results.logs import LogError, Run, Shared, named, read_run, results_files
+from lmms_eval_food.results.provenance import provenance_tables
 from lmms_eval_food.results.scores import Score, numbered, scores_of, write_scores
 from lmms_eval_food.results.tables import Table, markdown
 
@@ -130,13 +131,11 @@ def _report(options: argparse.Namespace) -> int:
     )
     sections: dict[str, Callable[..., list[Table]]] = {**SECTIONS, "canteen": chosen}
     if options.out is None:
+        runs = read_runs(options.logs)
         tables = report_tables(
-            read_runs(options.logs),
-            resamples=options.resamples,
-            reader=options.reader,
-            sections=sections,
+            runs, resamples=options.resamples, reader=options.reader, sections=sections
         )
-        print(_markdown(tables))
+        print(_markdown([*tables, *provenance_tables(named(runs))]))
         return 0
     print(write_report(options.logs, options.out, options.resamples, options.reader, sections))
     print(f"report -> {options.out / page.FILE_NAME}", file=sys.stderr)
@@ -179,7 +178,7 @@ def write_report(
     names = [part[0].run if part else one.title for part, one in zip(scores, runs, strict=True)]
     out_of_ranking = publish.marks_of(list(zip(names, states, strict=True)))
     tables.insert(1, publish.state_table(names, states, out_of_ranking))
-    text = _markdown(tables)
+    text = _markdown([*tables, *provenance_tables(dict(zip(names, runs, strict=True)))])
     out.mkdir(parents=True, exist_ok=True)
     (out / FILE_NAME).write_text(text, encoding="utf-8", errors="backslashreplace")
     write_scores([score for part in scores for score in part], out)

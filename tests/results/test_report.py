@@ -159,3 +159,15 @@ def test_report_of_a_host_run(host: HostCall, tmp_path, capsys):
     assert "food_reference predictor=typical_serving" in text
     assert "all-MiniLM-L6-v2 sha256:53aa5117" in text
     assert capsys.readouterr().out.strip() == text.strip()
+
+
+def test_text_reports_say_where_the_numbers_come_from(logs, tmp_path, capsys):
+    few = ["--resamples", "5"]
+    assert main(["report", str(logs), *few, "--out", str(tmp_path)]) == 0
+    assert main(["compare", str(logs / "made__3b"), str(logs / "made__7b"), *few]) == 0
+    compared = capsys.readouterr().out.partition("# Comparison")[2]
+    for text in ((tmp_path / "report.md").read_text("utf-8"), compared):
+        known = text.partition("## Provenance: runs")[2]
+        runs, _, tasks = known.partition("## Provenance: tasks")
+        assert all(name in runs for name in ("versions", "git revision", "seeds", "command"))
+        assert all(name in tasks for name in ("prompts", "filters", "matcher", "made@1"))
