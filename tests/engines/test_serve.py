@@ -7,8 +7,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -97,6 +98,13 @@ def inside(tiny_qwen: Path, mini_root: Path, tmp_path_factory: pytest.TempPathFa
     )
 
 
+def uncounted(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {key: value for key, value in record.items() if key != "output_tokens"}
+        for record in records
+    ]
+
+
 @pytest.mark.parametrize("backend", ["openai", "async_openai"])
 def test_server_gives_the_same_answers(
     backend: str, server: str, inside: Run, mini_root: Path, tmp_path: Path
@@ -109,8 +117,11 @@ def test_server_gives_the_same_answers(
     for task in TASKS:
         assert run.score(task, "failed_requests", "robust") == 0
         for reader in ("official", "robust"):
-            assert len(run.records[task][reader]) == 3
-            assert run.records[task][reader] == inside.records[task][reader]
+            served = run.records[task][reader]
+            assert len(served) == 3
+            assert uncounted(served) == uncounted(inside.records[task][reader])
+            # The host's vLLM backend counts no tokens; the two that ask a server keep its count.
+            assert all(0 < record["output_tokens"] <= 12 for record in served)
 
 
 def test_an_answer_limit_beyond_the_context_is_refused_and_counted(
