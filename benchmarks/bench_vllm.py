@@ -1,11 +1,15 @@
 """Throughput of vLLM through the suite against the same prompts handed to `vllm.LLM.chat`.
 
-Both run in one process on one engine, in turn: the host evaluates CulturalMenuBench's four-way
-questions of the mini set (up to 21 pictures a prompt) with its vLLM backend; then the messages that
-it sent go to `LLM.chat` as one list. The caches of prefixes and of pictures are emptied before
-each. Three times are compared with the direct call's: within vLLM alone, in the backend's
-`generate_until` (which also builds the requests), and of the whole evaluation with loading, reading
-and scoring. The model is tiny, so the last two show the harness at its worst.
+Both run in one process on one engine, each first in turn: the host evaluates CulturalMenuBench's
+four-way questions of the mini set (up to 21 pictures a prompt) with its vLLM backend; and the
+messages that it sent go to `LLM.chat` as one list. The caches of prefixes and of pictures are
+emptied before each. Three times are compared with the direct call's: within vLLM alone, in the
+backend's `generate_until` (which also builds the requests), and of the whole evaluation with
+loading, reading and scoring.
+
+Two models of random weights: one of two layers, which answers some hundred prompts a second on two
+cores and so shows the harness at its worst; and one of six, at some ten a second. The harness's own
+cost, printed last, does not depend on the model: divide it by your model's time a prompt.
 
     .venv-engine/bin/python benchmarks/bench_vllm.py [ROUNDS]
 """
@@ -25,6 +29,8 @@ from typing import Any
 TASK = "culturalmenu_mc"
 TOKENS = 16
 BATCH = 256
+TIMES = ("in vLLM", "in the backend", "in all")
+SIZES = ({"layers": 2, "heads": 2}, {"layers": 6, "heads": 8})
 
 
 def emptied(client: Any) -> None:
@@ -85,8 +91,53 @@ def directly(backend: Any, messages: list[Any]) -> float:
     return time.perf_counter() - started
 
 
+def rounds(backend: Any, number: int) -> tuple[list[dict[str, float]], int]:
+    """Time both `number` times, each first in turn; return the seconds and the prompts a round."""
+    for _ in range(2):  # the first also rehearses the largest prompts; both warm caches
+        _, sent = through_the_suite(backend)
+    timed = []
+    for turn in range(number):
+        seconds: dict[str, float] = {}
+        for kind in ("suite", "direct") if turn % 2 else ("direct", "suite"):
+            emptied(backend.client)
+            if kind == "suite":
+                seconds |= through_the_suite(backend)[0]
+            else:
+                seconds["direct"] = directly(backend, sent)
+        timed.append(seconds)
+    return timed, len(sent)
+
+
+def measure(folder: Path, size: dict[str, int], number: int) -> None:
+    """Print the ratios for a model of one size."""
+    from lmms_eval.models.chat.vllm import VLLM
+
+    from lmms_eval_food.results.tiny_qwen import make_tiny_qwen
+
+    backend = VLLM(
+        model=str(make_tiny_qwen(folder, **size)),
+        batch_size=BATCH,
+        max_new_tokens=TOKENS,
+        max_model_len=8192,
+        enforce_eager=True,
+        dtype="bfloat16",
+    )
+    with contextlib.redirect_stderr(io.StringIO()):
+        timed, prompts = rounds(backend, number)
+    backend.client.llm_engine.engine_core.shutdown()
+    median = {name: statistics.median(each[name] for each in timed) for name in timed[0]}
+    print(f"\nmodel of {size['layers']} layers, {prompts} prompts, median of {number} rounds:")
+    print(f"  direct {median['direct']:.2f} s, {prompts / median['direct']:.1f} prompts a second")
+    for name in TIMES:
+        ratio = statistics.median(each["direct"] / each[name] for each in timed)
+        print(f"  {name} {median[name]:.2f} s; throughput, suite/direct: {ratio:.3f}")
+    building = statistics.median(each["in the backend"] - each["in vLLM"] for each in timed)
+    rest = statistics.median(each["in all"] - each["in the backend"] for each in timed)
+    print(f"  the harness: {1000 * building / prompts:.2f} ms a prompt to build, {rest:.2f} s else")
+
+
 def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ |= {
@@ -94,38 +145,11 @@ def main() -> None:
             "HF_HUB_OFFLINE": "1",
             "VLLM_CPU_KVCACHE_SPACE": os.environ.get("VLLM_CPU_KVCACHE_SPACE", "1"),
         }
-        from lmms_eval.models.chat.vllm import VLLM
-
-        from lmms_eval_food.results.tiny_qwen import make_tiny_qwen
         from lmms_eval_food.tasks.mini import write_mini
 
         write_mini(folder / "data")
-        backend = VLLM(
-            model=str(make_tiny_qwen(folder / "model")),
-            batch_size=BATCH,
-            max_new_tokens=TOKENS,
-            max_model_len=8192,
-            enforce_eager=True,
-            dtype="bfloat16",
-        )
-        ratios: dict[str, list[float]] = {}
-        for number in range(rounds + 1):
-            with contextlib.redirect_stderr(io.StringIO()):
-                emptied(backend.client)
-                seconds, sent = through_the_suite(backend)
-                emptied(backend.client)
-                direct = directly(backend, sent)
-            if not number:
-                continue  # the first round warms the disk cache and the engine
-            for name, value in seconds.items():
-                ratios.setdefault(name, []).append(direct / value)
-            shown = ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
-            print(
-                f"round {number}: {len(sent)} prompts; direct {direct:.2f} s; {shown}", flush=True
-            )
-        backend.client.llm_engine.engine_core.shutdown()
-        for name, values in ratios.items():
-            print(f"throughput, suite/direct, by time {name}: {statistics.median(values):.3f}")
+        for size in SIZES:
+            measure(folder / f"model-{size['layers']}", size, number)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A Qwen2.5-VL of two layers with random weights, made on the spot.
+"""A small Qwen2.5-VL with random weights, made on the spot; of two layers unless told otherwise.
 
 It has the real architecture, tokenizer class, chat template and image processor, so the host's
 `qwen2_5_vl` and vLLM backends load and run it like the published models, in seconds and without a
@@ -34,10 +34,16 @@ CHAT_TEMPLATE = (
 )
 
 
-def make_tiny_qwen(folder: Path, seed: int = 0) -> Path:
+def make_tiny_qwen(folder: Path, seed: int = 0, layers: int = 2, heads: int = 2) -> Path:
     """Write the model, its tokenizer and its processor to `folder` and return it.
 
     A folder that already holds the model is left as it is.
+
+    Args:
+        folder: Where to write; made where it is missing.
+        seed: Of the random weights.
+        layers: Of the language part, and of the vision part.
+        heads: Of each; even. The language part is 32 numbers a head wide, the vision part 16.
     """
     if (folder / "model.safetensors").exists():
         return folder
@@ -72,11 +78,11 @@ def make_tiny_qwen(folder: Path, seed: int = 0) -> Path:
     config = Qwen2_5_VLConfig(
         text_config={
             "vocab_size": len(tokenizer),
-            "hidden_size": 64,
-            "intermediate_size": 128,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 2,
-            "num_key_value_heads": 1,
+            "hidden_size": 32 * heads,
+            "intermediate_size": 64 * heads,
+            "num_hidden_layers": layers,
+            "num_attention_heads": heads,
+            "num_key_value_heads": heads // 2,
             "max_position_embeddings": 32768,
             "rope_scaling": rope,
             "rope_parameters": rope,
@@ -85,12 +91,12 @@ def make_tiny_qwen(folder: Path, seed: int = 0) -> Path:
             "pad_token_id": ids["<|endoftext|>"],
         },
         vision_config={
-            "depth": 2,
-            "hidden_size": 32,
-            "intermediate_size": 64,
-            "num_heads": 2,
-            "out_hidden_size": 64,
-            "fullatt_block_indexes": [1],
+            "depth": layers,
+            "hidden_size": 16 * heads,
+            "intermediate_size": 32 * heads,
+            "num_heads": heads,
+            "out_hidden_size": 32 * heads,
+            "fullatt_block_indexes": [layers - 1],
         },
         image_token_id=ids["<|image_pad|>"],
         video_token_id=ids["<|video_pad|>"],
