@@ -44,12 +44,45 @@ ANNOUNCED = (
     rf"(?:{DECORATION}{{0,12}}{_WRAPPER}){{0,2}}{DECORATION}{{0,12}}"
 )
 
-_EMPHASIS = re.compile(r"[*_`~#]")
+_EMPHASIS = re.compile(r"[*`~#]")
+_UNDERSCORES = re.compile(
+    r"\n|(?P<opens>(?<!\w)_{1,3}(?=[^\s_]))|(?P<closes>(?<=[^\s_])_{1,3}(?!\w))"
+)
 
 
 def without_emphasis(text: str) -> str:
-    """Return the text without the signs of bold, italic, code and heading markup."""
-    return _EMPHASIS.sub("", text)
+    """Return the text without the signs of bold, italic, code and heading markup.
+
+    Underscores go only in pairs around words of one line: ``portion_estimate`` stays as it is.
+
+    >>> without_emphasis("**portion_estimate**: _large_")
+    'portion_estimate: large'
+    """
+    bare = _EMPHASIS.sub("", text)
+    return _without_underscores(bare) if "_" in bare else bare
+
+
+def _without_underscores(text: str) -> str:
+    """Return the text without the underscores that open or close an emphasis, in linear time."""
+    opened: list[re.Match[str]] = []
+    paired: list[tuple[int, int]] = []
+    for sign in _UNDERSCORES.finditer(text):
+        if sign.lastgroup is None:
+            opened.clear()
+        elif opened and len(sign.group()) == len(opened[-1].group()) and _closes(text, sign):
+            paired += [opened.pop().span(), sign.span()]
+        elif sign["opens"]:
+            opened.append(sign)
+    kept, position = [], 0
+    for start, end in sorted(paired):
+        kept.append(text[position:start])
+        position = end
+    return "".join([*kept, text[position:]])
+
+
+def _closes(text: str, sign: re.Match[str]) -> bool:
+    """Tell whether the sign may close: right after a word; an opening one may do both."""
+    return sign["closes"] is not None or not text[sign.start() - 1].isspace()
 
 
 def last_line(text: str) -> str:
