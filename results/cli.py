@@ -168,7 +168,8 @@ def _prepare(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 2
-    for name in names:
+    status = 0
+    for name in names:  # one that fails does not keep the others from it
         try:
             folder = prepare.prepare(
                 name,
@@ -180,12 +181,13 @@ def _prepare(options: argparse.Namespace) -> int:
                 dishes=options.dishes,
             )
         except prepare.PREPARE_ERRORS as error:
-            print(f"lmms-eval-food: {error}", file=sys.stderr)
-            return 1
-        print(f"{name}: {folder}")
-    if options.dishes is not None:
+            print(f"lmms-eval-food: {name}: {error}", file=sys.stderr)
+            status = 1
+        else:
+            print(f"{name}: {folder}")
+    if options.dishes is not None and not status:
         print(balance_table(folder))
-    return 0
+    return status
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

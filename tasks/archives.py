@@ -6,6 +6,7 @@ elsewhere, so nothing written here can be a way out for what is written next.
 
 from __future__ import annotations
 
+import errno
 import functools
 import gzip
 import re
@@ -36,6 +37,23 @@ _HEADER_TYPES = (
 )
 
 
+# Formats that people pack data in and that are not read here, by their first bytes.
+_OTHER_FORMATS = {
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"7z\xbc\xaf": "7z",
+    b"Rar!": "rar",
+}
+# What the system refuses whatever the archive is: it is not to blame, and may be kept.
+_SYSTEM_ERRORS = frozenset(
+    {
+        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS),
+        *(errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE),
+    }
+)
+
+
 class ArchiveError(DataError):
     """The archive is broken or not safe to unpack; the message names the member."""
 
@@ -63,6 +81,7 @@ def extract(
     Raises:
         ArchiveError: a member is absolute, climbs with "..", is a link or device, comes twice or
             breaks a limit; or the archive cannot be read to its end.
+        OSError: the system does not let the files be written (no room, no permission).
     """
     if target.exists():
         raise ArchiveError(f"{archive} is not unpacked: {target} exists")
@@ -88,6 +107,8 @@ def extract(
         shutil.rmtree(target, ignore_errors=True)
         if not isinstance(error, Exception):  # the user's Ctrl-C stays one
             raise
+        if isinstance(error, OSError) and error.errno in _SYSTEM_ERRORS:
+            raise OSError(error.errno, f"{archive} cannot be unpacked: {error.strerror}") from error
         # The readers raise nearly anything on a broken archive.
         reason = str(error) if isinstance(error, ArchiveError) else repr(error)
         raise ArchiveError(f"{archive} cannot be unpacked: {reason}") from error
@@ -146,6 +167,8 @@ class _Unpacking:
         except ArchiveError:
             raise
         except Exception as error:  # see extract: anything may come from a broken archive
+            if isinstance(error, OSError) and error.errno in _SYSTEM_ERRORS:
+                raise
             raise _refusal(member, repr(error)) from error
         if left:
             raise _refusal(member, f"it is not the {member.size} bytes it declares")
@@ -168,9 +191,15 @@ def _safe_path(name: str) -> PurePosixPath | None:
 
 
 def _is_zip(raw: IO[bytes]) -> bool:
-    start = raw.read(4)
+    start = raw.read(8)
     raw.seek(0)
-    return start in (b"PK\3\4", b"PK\5\6")
+    for mark, name in _OTHER_FORMATS.items():
+        if start.startswith(mark):
+            raise ArchiveError(
+                f"it is packed with {name}; tar, tar.gz and zip are read. Unpack it yourself and "
+                "name the folder"
+            )
+    return start[:4] in (b"PK\3\4", b"PK\5\6")
 
 
 def _zip_members(raw: IO[bytes]) -> Iterator[_Member]:

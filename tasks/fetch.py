@@ -1,4 +1,4 @@
-"""Downloads the benchmarks' files at their pinned revisions, and checks what came.
+"""Downloads the benchmarks' files at pinned revisions where there are any, and checks what came.
 
 huggingface_hub 2.4 takes up a cut connection, but starts a file from nothing once the program has
 ended (its temporary file is one process's own and removed), and compares sizes, not checksums. So
@@ -98,11 +98,15 @@ def fetch_canteen(folder: Path) -> Path:
     """Download the canteen repository's archive at the pinned commit into `folder`.
 
     LMMS_EVAL_FOOD_GITHUB replaces https://codeload.github.com. The service gives no checksum; what
-    is cut or wrong shows when the archive is unpacked and its tables and pictures are counted.
+    is cut or wrong shows when the archive is unpacked and its tables and pictures are counted. One
+    that came whole before is not fetched again.
     """
+    archive = folder / f"repository-{CANTEEN_REVISION[:12]}.tar.gz"
+    if archive.exists():
+        return archive
     base = (os.environ.get("LMMS_EVAL_FOOD_GITHUB") or GITHUB).rstrip("/")
     url = f"{base}/{CANTEEN_REPO}/tar.gz/{CANTEEN_REVISION}"
-    return download(url, folder / "repository.tar.gz")
+    return download(url, archive)
 
 
 def read_checksums(file: Path) -> dict[str, str]:

@@ -6,7 +6,8 @@ recorded answers, so that a run can be scored again, or scored first, without it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any, NoReturn, Self
@@ -24,6 +25,18 @@ from lmms_eval_food.tasks.replay import RecordedAnswers
 Doc = dict[str, Any]
 
 
+@contextmanager
+def _ending_the_run() -> Iterator[None]:
+    """Turn an error of what the user typed into the end of the run, with one line and status 1.
+
+    The host logs any other exception with its traceback and ends with status 0.
+    """
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise SystemExit(f"lmms-eval-food: {error}") from error
+
+
 class _NoPictureModel(lmms):  # type: ignore[misc] # the host is untyped
     """What both share: one text a request, in the host's chat or simple form."""
 
@@ -35,8 +48,9 @@ class _NoPictureModel(lmms):  # type: ignore[misc] # the host is untyped
         **unknown: Any,
     ) -> None:
         super().__init__()
-        if unknown:
-            raise ValueError(f"unknown model arguments: {', '.join(sorted(unknown))}")
+        with _ending_the_run():
+            if unknown:
+                raise ValueError(f"unknown model arguments: {', '.join(sorted(unknown))}")
         # Under torchrun the ranks exchange counts on this device, so it must suit the backend of
         # the process group, which accelerate has chosen.
         self.device = torch.device(device) if device else PartialState().device
@@ -74,7 +88,8 @@ class ReferenceSimple(_NoPictureModel):
 
     def __init__(self, predictor: str = "random", seed: int = 0, **host: Any) -> None:
         super().__init__(**host)
-        reference.check_name(predictor)
+        with _ending_the_run():
+            reference.check_name(predictor)
         self.predictor = predictor
         self.seed = seed
         self._prepared: dict[str, Callable[[Doc, Random], str]] = {}
@@ -82,7 +97,8 @@ class ReferenceSimple(_NoPictureModel):
     def answer(self, task: str, docs: Sequence[Doc], doc_id: int) -> str:
         """Return the predictor's answer; what it needs of the whole set is computed once a task."""
         if task not in self._prepared:
-            self._prepared[task] = reference.prepare(self.predictor, task, docs)
+            with _ending_the_run():
+                self._prepared[task] = reference.prepare(self.predictor, task, docs)
         doc = docs[doc_id]
         return self._prepared[task](doc, Random(f"{self.seed}:{task}:{doc['id']}"))
 
@@ -103,9 +119,10 @@ class ReplaySimple(_NoPictureModel):
 
     def __init__(self, responses: str = "", **host: Any) -> None:
         super().__init__(**host)
-        if not responses:
-            raise ValueError("food_replay needs --model_args responses=FILE.jsonl[,FILE…]")
-        self.recorded = RecordedAnswers.read([Path(name) for name in responses.split(",")])
+        with _ending_the_run():
+            if not responses:
+                raise ValueError("food_replay needs --model_args responses=FILE.jsonl[,FILE…]")
+            self.recorded = RecordedAnswers.read([Path(name) for name in responses.split(",")])
 
     @classmethod
     def create_from_arg_string(
@@ -113,7 +130,7 @@ class ReplaySimple(_NoPictureModel):
     ) -> Self:
         """Let file names follow each other after a comma, which the host's parser does not."""
         arguments: list[list[str]] = []
-        for part in arg_string.split(","):
+        for part in filter(None, arg_string.split(",")):
             name, equals, value = part.partition("=")
             if equals or not arguments:
                 arguments.append([name.strip(), value])

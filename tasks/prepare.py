@@ -15,17 +15,11 @@ from pathlib import Path
 import filelock
 from loguru import logger
 
-from lmms_eval_food.tasks import data, fetch, tables
+from lmms_eval_food.tasks import data, tables
 from lmms_eval_food.tasks.culturalmenu import origins as menu
+from lmms_eval_food.tasks.origins import download, name_of, open_source
 from lmms_eval_food.tasks.rows import DataError
-from lmms_eval_food.tasks.staging import (
-    LAYOUTS,
-    Origin,
-    check_tables,
-    refuse_missing,
-    stage,
-    unpack,
-)
+from lmms_eval_food.tasks.staging import check_tables, refuse_missing, stage
 
 BENCHMARKS = tuple(tables.TABLES)
 # What `prepare` may raise: its own errors, and the system's (no permission, no room).
@@ -63,7 +57,7 @@ def prepare(
         DataError: the data cannot be had, are incomplete or do not fit; nothing was changed.
         OSError: the system does not let them be written; nothing was changed.
     """
-    root = (root or data.data_root()).absolute()
+    root = (root or data.data_root()).expanduser().absolute()
     if without_images and (benchmark != "canteen" or source is None):
         raise DataError("--without-images is for `prepare canteen --from FOLDER` only")
     _check_menu_options(benchmark, source, map_file, dishes)
@@ -73,21 +67,32 @@ def prepare(
         return _prepare_mini(root, force)
     if benchmark not in BENCHMARKS:
         raise DataError(f"there is no benchmark {benchmark!r}: {', '.join(BENCHMARKS)}, mini")
-    target = root / benchmark
+    target, downloads = root / benchmark, root / ".downloads" / benchmark
+    if source is not None:
+        source = source.expanduser().absolute()
+        if not source.exists():
+            raise DataError(f"--from {source}: there is no such file or folder")
     with _lock(root, benchmark), _staging(root, benchmark) as staging:
         if target.exists() and not force:
-            _accept(target, benchmark, without_images)
+            if dishes is not None or map_file is not None:
+                raise DataError(f"{target} exists already; --force makes it anew")
+            _accept(target, benchmark, without_images, source)
             return target
+        if target.is_symlink():
+            raise DataError(
+                f"{target} is a link and would be replaced: remove it, or put the data root itself "
+                "where there is room (--to DIR)"
+            )
         if dishes is not None:
             origin = menu.from_dishes(dishes.expanduser().absolute(), staging)
         elif source is None:
-            origin = _fetch(benchmark, root, staging, map_file)
+            origin = download(benchmark, downloads, staging, map_file)
         else:
-            origin = _open_source(benchmark, source.expanduser().absolute(), staging, map_file)
+            origin = open_source(benchmark, source, staging, map_file)
         staged = staging / benchmark
         stage(benchmark, origin, staged, without_images)
         _put_in_place(staged, target)
-        shutil.rmtree(_downloads(root, benchmark), ignore_errors=True)
+        shutil.rmtree(downloads, ignore_errors=True)
     logger.info(f"{benchmark} is in place: {target}")
     return target
 
@@ -101,23 +106,6 @@ def _check_menu_options(
         raise DataError("--from-dishes needs neither --from nor --map: leave them out")
 
 
-def prepare_all(*, root: Path | None = None, force: bool = False) -> list[Path]:
-    """Download all three benchmarks; one that fails does not keep the others from it.
-
-    Raises:
-        DataError: at least one failed; the message joins all reasons.
-    """
-    folders, problems = [], []
-    for benchmark in BENCHMARKS:
-        try:
-            folders.append(prepare(benchmark, root=root, force=force))
-        except PREPARE_ERRORS as error:
-            problems.append(f"{benchmark}: {error}")
-    if problems:
-        raise DataError("\n".join(problems))
-    return folders
-
-
 @contextmanager
 def _lock(root: Path, benchmark: str) -> Iterator[None]:
     folder = root / ".locks"
@@ -128,6 +116,12 @@ def _lock(root: Path, benchmark: str) -> Iterator[None]:
     except filelock.Timeout:
         logger.info(f"another process is preparing {benchmark} in {root}; waiting for it")
         lock.acquire()
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"{lock.lock_file} cannot be locked ({error.strerror}): put the data root on a file "
+            "system with locks (--to DIR)",
+        ) from error
     try:
         yield
     finally:
@@ -147,11 +141,7 @@ def _staging(root: Path, name: str) -> Iterator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _downloads(root: Path, benchmark: str) -> Path:
-    return root / ".downloads" / benchmark
-
-
-def _accept(target: Path, benchmark: str, without_images: bool) -> None:
+def _accept(target: Path, benchmark: str, without_images: bool, source: Path | None) -> None:
     """Say that the data are there, or raise when they are not those asked for."""
     try:
         origin = data.read_provenance(target, benchmark)
@@ -163,73 +153,12 @@ def _accept(target: Path, benchmark: str, without_images: bool) -> None:
     if origin.kind == "mini" or (origin.placeholders and not without_images):
         what = "the mini set" if origin.kind == "mini" else "grey squares for the pictures"
         raise DataError(f"{target} holds {what}; --force replaces it, --to DIR goes elsewhere")
+    if source is not None and origin.source != name_of(source, benchmark):
+        raise DataError(
+            f"{target} was taken from {origin.source}, not from {source}; --force replaces it, "
+            "--to DIR goes elsewhere"
+        )
     logger.info(f"{benchmark} is in place already: {target} ({origin.kind}, {origin.source})")
-
-
-def _fetch(benchmark: str, root: Path, staging: Path, map_file: Path | None) -> Origin:
-    downloads = _downloads(root, benchmark)
-    if benchmark == "diningbench":
-        fetch.fetch_diningbench(downloads)
-        pictures = _unpack(downloads / "images.tar.gz", staging / "pictures", benchmark, ours=True)
-        return Origin(
-            downloads, (pictures,), fetch.DININGBENCH_REPO, fetch.DININGBENCH_REVISION, "published"
-        )
-    if benchmark == "canteen":
-        archive = fetch.fetch_canteen(downloads)
-        folder = _descend(_unpack(archive, staging / "source", benchmark, ours=True), benchmark)
-        return Origin(folder, (folder,), fetch.CANTEEN_REPO, fetch.CANTEEN_REVISION, "published")
-    return menu.from_hub(downloads, staging, map_file)
-
-
-def _open_source(benchmark: str, source: Path, staging: Path, map_file: Path | None) -> Origin:
-    if not source.exists():
-        raise DataError(f"--from {source}: there is no such file or folder")
-    unpacked: list[Path] = []
-    folder = source
-    if source.is_file():
-        folder = _descend(_unpack(source, staging / "source", benchmark), benchmark)
-        unpacked.append(folder)
-    archive = folder / "images.tar.gz"
-    if benchmark == "diningbench" and archive.exists() and not (folder / "images").exists():
-        unpacked.append(_unpack(archive, staging / "pictures", benchmark))
-    # The folder's name, not its path: results are published with it.
-    name = f"local:{source.name}"
-    if benchmark == "culturalmenu" and (map_file is not None or not menu.is_normal_form(folder)):
-        return menu.from_folder(folder, name, unpacked, staging, map_file)
-    if (folder / data.PREPARED).exists():  # prepared before: it is still what it was
-        noted = data.read_provenance(folder, benchmark)
-        return Origin(
-            *(folder, tuple(unpacked), noted.source, noted.revision, noted.kind),
-            placeholders=noted.placeholders,
-        )
-    return Origin(folder, tuple(unpacked), name, "", "local")
-
-
-def _unpack(archive: Path, target: Path, benchmark: str, *, ours: bool = False) -> Path:
-    # The canteen repository also keeps tens of thousands of recorded answers.
-    wanted = _is_canteen_file if benchmark == "canteen" else None
-    return unpack(archive, target, wanted=wanted, ours=ours)
-
-
-def _is_canteen_file(member: str) -> bool:
-    # An archive wraps everything in a folder or more, named after repository and commit.
-    layout, path = LAYOUTS["canteen"], f"/{member}"
-    places = [place for places in layout.files.values() for place in (*places, data.PREPARED)]
-    folder = path.rpartition("/")[0]
-    return path.endswith(tuple(f"/{place}" for place in places)) or folder.endswith(
-        tuple(f"/{pictures}" for pictures in layout.pictures)
-    )
-
-
-def _descend(folder: Path, benchmark: str) -> Path:
-    """Return the folder that holds the tables, where an archive wraps them in single folders."""
-    first = next(iter(LAYOUTS[benchmark].files))
-    while not (folder / first).exists():
-        inside = list(folder.iterdir())
-        if len(inside) != 1 or not inside[0].is_dir():
-            break
-        folder = inside[0]
-    return folder
 
 
 def _put_in_place(staged: Path, target: Path) -> None:

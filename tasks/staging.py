@@ -99,10 +99,11 @@ def unpack(
     fetch.check_space(target, archive.stat().st_size)
     try:
         extract(archive, target, wanted=wanted)
-    except ArchiveError:
-        if ours:
-            archive.unlink()
-        raise
+    except ArchiveError as error:
+        if not ours:
+            raise
+        archive.unlink()
+        raise ArchiveError(f"{error}. It was deleted: the next run downloads it anew") from error
     return target
 
 

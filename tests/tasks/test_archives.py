@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -280,3 +281,29 @@ def test_no_name_writes_outside_the_target(names: list[str], packed_as_zip: bool
         written = [file for file in Path(folder).rglob("*") if file.is_file() and file != path]
         assert len(written) == count
         assert all(file.is_relative_to(home / "out") for file in written)
+
+
+@pytest.mark.parametrize(("mode", "name"), [("w:bz2", "bzip2"), ("w:xz", "xz")])
+def test_other_formats_are_named(tmp_path: Path, mode: str, name: str) -> None:
+    archive = write_tar(tmp_path / "a", GOOD, mode)
+    with pytest.raises(ArchiveError, match=f"it is packed with {name}; tar, tar.gz and zip are"):
+        extract(archive, tmp_path / "out")
+
+
+def test_what_the_system_refuses_is_not_the_archives_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = write_tar(tmp_path / "a", GOOD)
+    opened = Path.open
+
+    def full(path: Path, *args: str) -> object:
+        if path.name == "b.bin":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return opened(path, *args)
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(OSError, match="a cannot be unpacked: No space left") as caught:
+        extract(archive, tmp_path / "out")
+    assert caught.value.errno == errno.ENOSPC
+    assert not isinstance(caught.value, ArchiveError)
+    assert not (tmp_path / "out").exists()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
@@ -18,7 +19,8 @@ from huggingface_hub import constants
 from loguru import logger
 from PIL import Image
 
-from lmms_eval_food.tasks import data, fetch, prepare, staging, tables
+from lmms_eval_food.results import cli
+from lmms_eval_food.tasks import archives, data, fetch, staging, tables
 from lmms_eval_food.tasks.prepare import prepare as put
 from lmms_eval_food.tasks.rows import DataError
 from tests.tasks.hub_server import Hub, serving
@@ -324,12 +326,34 @@ def test_canteen_cut_without_notice_is_fetched_anew(canteen_hub: Hub, root: Path
 
 
 @pytest.mark.slow
-def test_all_goes_on_after_one_that_fails(canteen_hub: Hub, root: Path) -> None:
-    with pytest.raises(DataError) as caught:
-        prepare.prepare_all(root=root)
-    assert fetch.DININGBENCH_REPO in str(caught.value)
-    assert fetch.CULTURALMENU_REPO in str(caught.value)
+def test_all_goes_on_after_one_that_fails(
+    canteen_hub: Hub, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["prepare", "all", "--to", str(root)]) == 1
+    printed, errors = capsys.readouterr()
+    assert printed == f"canteen: {root / 'canteen'}\n"
+    assert f"diningbench: {fetch.DININGBENCH_REPO}" in errors
+    assert f"culturalmenu: {fetch.CULTURALMENU_REPO}" in errors
     assert entries(root) == ["canteen"]
+
+
+@pytest.mark.slow
+def test_no_room_to_unpack_keeps_the_download(
+    canteen_hub: Hub, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(archives._Unpacking, "_write", full)
+        with pytest.raises(OSError, match=r"cannot be unpacked: No space left"):
+            put("canteen", root=root)
+    (kept,) = [file for file in (root / ".downloads/canteen").rglob("*") if file.is_file()]
+    assert kept.read_bytes() == canteen_hub.files[REPOSITORY]
+    canteen_hub.asked.clear()
+    put("canteen", root=root)
+    assert canteen_hub.asked == []
+    assert read_files(root / "canteen") == CANTEEN_RESULT
 
 
 # Folders and archives of the user's
@@ -350,6 +374,65 @@ def test_canteen_from_a_checkout(tmp_path: Path, root: Path, form: str) -> None:
     assert (found.kind, found.source, found.placeholders) == ("local", "local:checkout", False)
     if form == "folder":
         assert read_files(source) == CANTEEN_REPOSITORY
+
+
+def test_an_archive_that_macos_packed(tmp_path: Path, root: Path) -> None:
+    source = tmp_path / "checkout.zip"
+    names = {name: f"repository/{name}" for name in CANTEEN_REPOSITORY}
+    packed = {names[name]: content for name, content in CANTEEN_REPOSITORY.items()}
+    notes = {f"__MACOSX/repository/._{name}": b"x" for name in CANTEEN_TABLES}
+    source.write_bytes(packed_zip({**packed, **notes, ".DS_Store": b"x"}))
+    put("canteen", source=source, root=root)
+    assert read_files(root / "canteen") == CANTEEN_RESULT
+
+
+def test_an_archive_without_the_tables_is_named(tmp_path: Path, root: Path) -> None:
+    source = tmp_path / "other.zip"
+    source.write_bytes(packed_zip({"a/images/001.jpg": b"x", "b/system_prompts/01.txt": b"x"}))
+    with pytest.raises(DataError, match=r"other\.zip has no labels_flat\.csv in its folder"):
+        put("canteen", source=source, root=root)
+
+
+def test_another_source_is_not_taken_for_the_one_in_place(tmp_path: Path, root: Path) -> None:
+    first = write_files(tmp_path / "first", CANTEEN_REPOSITORY)
+    put("canteen", source=first, root=root)
+    put("canteen", source=first, root=root)
+    other = write_files(tmp_path / "other", CANTEEN_REPOSITORY)
+    with pytest.raises(DataError, match=r"taken from local:first, not from .*other; --force"):
+        put("canteen", source=other, root=root)
+    with pytest.raises(DataError, match="no such file or folder"):
+        put("canteen", source=tmp_path / "nowhere", root=root)
+    put("canteen", source=other, root=root, force=True)
+    assert data.read_provenance(root / "canteen", "canteen").source == "local:other"
+
+
+def test_a_link_is_not_replaced(tmp_path: Path, root: Path) -> None:
+    source = write_files(tmp_path / "first", CANTEEN_REPOSITORY)
+    put("canteen", source=source, root=tmp_path / "disk")
+    root.mkdir()
+    (root / "canteen").symlink_to(tmp_path / "disk/canteen")
+    assert put("canteen", source=source, root=root) == root / "canteen"
+    with pytest.raises(DataError, match="is a link and would be replaced"):
+        put("canteen", source=source, root=root, force=True)
+    (root / "canteen").unlink()
+    (root / "canteen").symlink_to(tmp_path / "gone")
+    with pytest.raises(DataError, match="is a link and would be replaced"):
+        put("canteen", source=source, root=root)
+
+
+def test_a_data_root_below_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    put("canteen", source=write_files(tmp_path / "first", CANTEEN_REPOSITORY), root=Path("~/food"))
+    assert read_files(tmp_path / "food/canteen") == CANTEEN_RESULT
+
+
+def test_a_file_system_without_locks_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def acquire(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(filelock.FileLock, "acquire", acquire)
+    with pytest.raises(OSError, match=r"canteen\.lock cannot be locked \(No locks available\)"):
+        put("canteen", root=root)
 
 
 def test_canteen_from_a_data_root(tmp_path: Path, root: Path) -> None:

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from lmms_eval_food.tasks import reference
+from lmms_eval_food.tasks import models, reference
 
 CLS = [{"id": str(n), "ground_truth": letter, "images": []} for n, letter in enumerate("BCCB")]
 TRAYS = [
@@ -54,3 +54,25 @@ def test_unknown_names_are_refused_with_the_choices() -> None:
         answer("global_median", "diningbench_cls", CLS, 0)
     with pytest.raises(ValueError, match="tasks of this suite only"):
         answer("random", "mmlu", CLS, 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "message"),
+    [
+        ("Reference", "predictor=best", "unknown predictor 'best': choose random"),
+        ("Reference", "predictor=null,sed=1", "unknown model arguments: sed"),
+        ("Replay", "responses=nowhere.jsonl", r"No such file or directory: 'nowhere\.jsonl'"),
+        ("Replay", "", r"needs --model_args responses="),
+    ],
+)
+def test_wrong_model_arguments_end_the_run(model: str, arguments: str, message: str) -> None:
+    # The host logs any other exception and ends with status 0.
+    made = getattr(models, model)
+    with pytest.raises(SystemExit, match=f"^lmms-eval-food: .*{message}"):
+        made.create_from_arg_string(arguments)
+
+
+def test_a_predictor_that_does_not_fit_ends_the_run() -> None:
+    model = models.Reference(predictor="global_median")
+    with pytest.raises(SystemExit, match=r"'global_median' does not fit diningbench_cls: choose"):
+        model.answer("diningbench_cls", CLS, 0)
