@@ -1,6 +1,7 @@
 """Errors of estimated nutrition: calories (kcal), protein, carbohydrates and fat (g).
 
-Tables have shape (n, 4): one row a dish, one column a nutrient in the order of `NUTRIENTS`.
+Tables have shape (n, 4): one row a dish, one column a nutrient in the order of `NUTRIENTS`. What
+the estimates show beyond their errors is in `metrics.nutrition_checks`.
 """
 
 from __future__ import annotations
@@ -22,9 +23,6 @@ WORST_RATIO = 4.0
 # The same limit in kcal and g is at least this much, a dish of 500 kcal: a multiple of a truth near
 # 0 would be no penalty.
 WORST_AT_LEAST = (500.0, 25.0, 55.0, 20.0)
-# kcal per gram (Atwater's general factors), and how far the sum may lie from the stated energy.
-_KCAL_PER_GRAM = np.array([4.0, 4.0, 9.0])
-_ATWATER_TOLERANCE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +36,15 @@ class NutritionErrors:
             above 0; the other cells of the tables mean nothing.
         capped: How many readable answers `robust_errors` charged less than their error, of each
             nutrient.
+        of_none: The mean of a nutrient's errors where none counts: not defined by our rule, 0 in
+            the benchmark's own script.
     """
 
     absolute: FloatArray
     percent: FloatArray
     true: FloatArray
     capped: tuple[int, ...] = (0, 0, 0, 0)
+    of_none: float = math.nan
 
     @property
     def zero_truths(self) -> tuple[int, ...]:
@@ -56,7 +57,8 @@ def official_errors(
 ) -> NutritionErrors:
     """Return what each answer is charged by DiningBench's own rule.
 
-    An unreadable answer is charged the true value as its error, and 100 percent.
+    An unreadable answer is charged the true value as its error, and 100 percent. A nutrient whose
+    true values are all 0 has a MAPE of 0 percent.
 
     Args:
         predicted: Estimates, shape (n, 4); rows of unreadable answers are ignored. nan and
@@ -69,9 +71,9 @@ def official_errors(
 
     Source: meituan/DiningBench@516fd54:eval_nutrition.py, evaluate_predictions.
     """
-    answers, truths, read = _checked(predicted, true, readable)
+    answers, truths, read = checked(predicted, true, readable)
     absolute = np.where(read, np.abs(answers - truths), truths)
-    return NutritionErrors(absolute, _percent(absolute, truths), truths)
+    return NutritionErrors(absolute, _percent(absolute, truths), truths, of_none=0.0)
 
 
 def robust_errors(
@@ -98,7 +100,7 @@ def robust_errors(
 
     Source: ours.
     """
-    answers, truths, read = _checked(predicted, true, readable)
+    answers, truths, read = checked(predicted, true, readable)
     if not np.isfinite(answers[read[:, 0]]).all():
         raise ValueError("predicted must be finite where readable")
     worst = np.fmax(WORST_RATIO * truths, WORST_AT_LEAST)
@@ -122,18 +124,19 @@ def nutrition_scores(errors: NutritionErrors) -> dict[str, float]:
     Returns:
         "calories_mae", "calories_rmse", "calories_mape", … "fat_mape", and "mae", "rmse", "mape":
         in kcal and g, MAPE in percent (100 is whole). Each in [0, inf), lower for smaller errors;
-        nan where there is nothing to score: n == 0, no true value, for MAPE no true value above 0.
-        Means of the four are nan when one of them is.
+        nan where n == 0, and `errors.of_none` where no answer counts: no true value, for MAPE no
+        true value above 0. Means of the four are nan when one of them is.
 
     Source: DiningBench, Section 4 and Equation 1; "Avg" of Table 2 is the mean of the four.
     """
     known, positive = ~np.isnan(errors.true), errors.true > 0
     with np.errstate(over="ignore"):
         squared = np.square(errors.absolute)
+    of_none = errors.of_none if len(errors.true) else math.nan
     columns = {
-        "mae": _means(errors.absolute, known),
-        "rmse": np.sqrt(_means(squared, known)),
-        "mape": _means(errors.percent, positive),
+        "mae": _means(errors.absolute, known, of_none),
+        "rmse": np.sqrt(_means(squared, known, of_none)),
+        "mape": _means(errors.percent, positive, of_none),
     }
     scores = {
         f"{nutrient}_{name}": float(values[column])
@@ -143,91 +146,12 @@ def nutrition_scores(errors: NutritionErrors) -> dict[str, float]:
     return scores | {name: float(values.mean()) for name, values in columns.items()}
 
 
-def signed_bias(
-    predicted: npt.ArrayLike, true: npt.ArrayLike, readable: npt.ArrayLike
-) -> dict[str, float]:
-    """Mean of estimate minus truth over readable answers: above 0 is overestimation.
-
-    Args:
-        predicted: Estimates, shape (n, 4); values that are not finite are left out.
-        true: True values, shape (n, 4), finite and >= 0, or nan for a missing one.
-        readable: Which answers were read, shape (n,).
-
-    Returns:
-        Nutrient -> bias in kcal or g; nan where no answer counts.
+def table(values: npt.ArrayLike, name: str) -> FloatArray:
+    """Return values as floats of shape (n, 4); nothing at all is (0, 4).
 
     Raises:
-        ValueError: as `official_errors`.
-
-    Source: ours; the benchmark reports errors without their sign.
+        ValueError: the shape is another; the message begins with `name`.
     """
-    pairs = _pairs(predicted, true, readable)
-    return {
-        nutrient: float((estimates - truths).mean()) if truths.size else math.nan
-        for nutrient, (estimates, truths) in pairs.items()
-    }
-
-
-def correlations(
-    predicted: npt.ArrayLike, true: npt.ArrayLike, readable: npt.ArrayLike
-) -> dict[str, float]:
-    """Pearson correlation of estimates and truths over readable answers.
-
-    Args:
-        predicted: As `signed_bias`.
-        true: As `signed_bias`.
-        readable: As `signed_bias`.
-
-    Returns:
-        Nutrient -> r in [-1, 1]; nan with fewer than three answers, or where the estimates or the
-        truths are all the same.
-
-    Raises:
-        ValueError: as `official_errors`.
-
-    Source: ours; K. Pearson (1895), computed by numpy.
-    """
-    return {
-        nutrient: _pearson(estimates, truths)
-        for nutrient, (estimates, truths) in _pairs(predicted, true, readable).items()
-    }
-
-
-def atwater_consistency(predicted: npt.ArrayLike, readable: npt.ArrayLike) -> float:
-    """Share of readable answers whose nutrients give the energy they state.
-
-    4 kcal per gram of protein and carbohydrates and 9 per gram of fat must lie within 10 percent of
-    the stated calories.
-
-    Args:
-        predicted: Estimates, shape (n, 4); answers with a value that is not finite are left out.
-        readable: Which answers were read, shape (n,).
-
-    Returns:
-        In [0, 1], where 1 is all; nan when no answer counts. It says nothing about the truth.
-
-    Raises:
-        ValueError: shapes differ, or readable is not made of flags.
-
-    Source: ours, with Atwater's general factors, by which DiningBench's data were checked
-    (Table 11).
-
-    >>> atwater_consistency([[350, 12, 40, 15], [500, 12, 40, 15]], [True, True])
-    0.5
-    """
-    answers, flags = _table(predicted, "predicted"), as_flags(readable, "readable")
-    if len(answers) != flags.size:
-        raise ValueError(f"predicted has {len(answers)} rows, readable has {flags.size}")
-    counted = answers[flags & np.isfinite(answers).all(axis=1)]
-    if not counted.size:
-        return math.nan
-    difference = np.abs(counted[:, 1:] @ _KCAL_PER_GRAM - counted[:, 0])
-    # Divided, not multiplied: whole numbers exactly at the limit count.
-    return float((difference / _ATWATER_TOLERANCE <= counted[:, 0]).mean())
-
-
-def _table(values: npt.ArrayLike, name: str) -> FloatArray:
-    """Return values as floats of shape (n, 4); nothing at all is (0, 4)."""
     array = np.asarray(values, dtype=np.float64)
     if array.size == 0:
         return array.reshape(0, 4)
@@ -236,11 +160,20 @@ def _table(values: npt.ArrayLike, name: str) -> FloatArray:
     return array
 
 
-def _checked(
+def checked(
     predicted: npt.ArrayLike, true: npt.ArrayLike, readable: npt.ArrayLike
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return both tables, and the flags as a column of shape (n, 1)."""
-    answers, truths = _table(predicted, "predicted"), _table(true, "true")
+    """Return both tables, and the flags as a column of shape (n, 1).
+
+    Args:
+        predicted: Estimates, shape (n, 4).
+        true: True values, shape (n, 4), finite and >= 0, or nan for a missing one.
+        readable: Which answers were read, shape (n,).
+
+    Raises:
+        ValueError: shapes differ, readable is not made of flags, or a true value is no amount.
+    """
+    answers, truths = table(predicted, "predicted"), table(true, "true")
     flags = as_flags(readable, "readable")
     if not len(answers) == len(truths) == flags.size:
         raise ValueError(
@@ -258,26 +191,7 @@ def _percent(absolute: FloatArray, truths: FloatArray) -> FloatArray:
         return np.divide(100 * absolute, truths, out=np.zeros(truths.shape), where=truths > 0)
 
 
-def _means(table: FloatArray, counted: BoolArray) -> FloatArray:
-    """Return the mean of each column's counted cells, nan where there is none."""
-    means = [column[cells] for column, cells in zip(table.T, counted.T, strict=True)]
-    return np.array([column.mean() if column.size else math.nan for column in means])
-
-
-def _pairs(
-    predicted: npt.ArrayLike, true: npt.ArrayLike, readable: npt.ArrayLike
-) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return the finite estimates of each nutrient with their truths."""
-    answers, truths, read = _checked(predicted, true, readable)
-    counted = read & np.isfinite(answers) & ~np.isnan(truths)
-    return {
-        nutrient: (answers[counted[:, column], column], truths[counted[:, column], column])
-        for column, nutrient in enumerate(NUTRIENTS)
-    }
-
-
-def _pearson(first: FloatArray, second: FloatArray) -> float:
-    if first.size < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
-        return math.nan
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return float(np.corrcoef(first, second)[0, 1])
+def _means(values: FloatArray, counted: BoolArray, of_none: float) -> FloatArray:
+    """Return the mean of each column's counted cells, `of_none` where there is none."""
+    kept = [column[cells] for column, cells in zip(values.T, counted.T, strict=True)]
+    return np.array([column.mean() if column.size else of_none for column in kept])

@@ -23,7 +23,11 @@ from lmms_eval_food.metrics.portion_bootstrap import THRESHOLDS, score_resamples
 from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD
 from lmms_eval_food.results.dining.items import vqa_items
 from lmms_eval_food.results.dining.measures import Measure
-from lmms_eval_food.results.dining.nutrition import nutrition_answers, nutrition_items
+from lmms_eval_food.results.dining.nutrition import (
+    check_estimates,
+    nutrition_answers,
+    nutrition_items,
+)
 from lmms_eval_food.results.joined import Record
 from lmms_eval_food.results.recompute import kind
 from lmms_eval_food.tasks.canteen.record import TrayRecord
@@ -57,7 +61,7 @@ class Interval:
 def intervals(
     task: str, records: Sequence[Record], resamples: int = RESAMPLES, seed: int = 0
 ) -> dict[str, Interval]:
-    """Return the interval of every score that is a mean, a rate or a portion score.
+    """Return the interval of every score; of nutrition, those of bias and correlation too.
 
     Args:
         task: The task's name.
@@ -66,8 +70,7 @@ def intervals(
         seed: Their seed.
 
     Returns:
-        Metric, under the host's name -> interval; metrics without one (counts, correlations) are
-        left out.
+        Metric, under the host's name -> interval; counts have none and are left out.
 
     Source: the canteen paper, Section 2.2.3.
     """
@@ -81,15 +84,19 @@ def intervals(
     if not measures:
         return {}
     names, dish = cluster_index(dishes)
+    counts = drawn(len(names), resamples, seed)
     # All at once: a product of matrices for each measure would take most of a report's time.
     values = np.concatenate([measure.values for measure in measures.values()])
-    means = resampled_means(values, dish, drawn(len(names), resamples, seed))
+    means = resampled_means(values, dish, counts)
     found, start = {}, 0
     for name, measure in measures.items():
         own = means[start : start + len(measure.values)]
         start += len(measure.values)
         resampled = (np.sqrt(own) if measure.root else own).mean(axis=0)
         found[name] = Interval(*percentile_interval(resampled), measure.items)
+    if kind(task) == "nutrition":
+        checks = check_estimates(nutrition_answers(records), dish, counts)
+        found |= {name: Interval(own.low, own.high, own.items) for name, own in checks.items()}
     return found
 
 

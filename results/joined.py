@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.tables import Cell, Table
 
 Record = dict[str, Any]
+Document = tuple[str, int]  # an id, and how many documents of that id come before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +99,37 @@ def failed(records: Sequence[Record]) -> int:
     return sum(record["status"] == Status.FAILED for record in records)
 
 
+def occurrences(ids: Iterable[str]) -> list[Document]:
+    """Return each id with the number of times it came before.
+
+    A benchmark may ask several questions under the id of one dish, so an id alone names no
+    document; the k-th document of an id in one run is the k-th in another.
+
+    Args:
+        ids: The ids of all documents of a run in their order, those that do not count included.
+
+    >>> occurrences(["a", "b", "a"])
+    [('a', 0), ('b', 0), ('a', 1)]
+    """
+    seen = Counter[str]()
+    found = []
+    for name in ids:
+        found.append((name, seen[name]))
+        seen[name] += 1
+    return found
+
+
 def pairs(first: Sequence[Record], second: Sequence[Record]) -> list[tuple[Record, Record]]:
-    """Return the items that count in both conditions, paired by id, in the order of the first."""
-    others = {record["id"]: record for record in scored(second)}
-    return [(record, others[record["id"]]) for record in scored(first) if record["id"] in others]
+    """Return the items that count in both conditions, in the order of the first.
+
+    They are paired by id and, where documents share one, by their order (`occurrences`).
+    """
+    one, two = (
+        dict(zip(occurrences(record["id"] for record in records), records, strict=True))
+        for records in (first, second)
+    )
+    found = [(record, two[document]) for document, record in one.items() if document in two]
+    return [pair for pair in found if len(scored(pair)) == len(pair)]
 
 
 def table(

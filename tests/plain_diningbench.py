@@ -104,4 +104,5 @@ def score_nutrition(texts: list[str | None], truths: list[list[float]]) -> dict[
 
 
 def mean(values: list[float]) -> float:
-    return sum(values) / len(values) if values else math.nan
+    """The published scripts put 0 where there is nothing to take a mean of."""
+    return sum(values) / len(values) if values else 0.0

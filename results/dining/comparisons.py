@@ -16,8 +16,8 @@ Asked = Mapping[str, Mapping[str, Items]]
 
 _COLUMNS = ("items", "first", "second", "difference", "95% interval", "p")
 _PAIRED = (
-    "Items that count in both conditions, paired by id; p is the two-sided bootstrap p. An error "
-    "(MAE, RMSE, MAPE) is better where it is lower."
+    "Items that count in both conditions, paired by id, and by their order where documents share "
+    "one; p is the two-sided bootstrap p. An error (MAE, RMSE, MAPE) is better where it is lower."
 )
 
 

@@ -16,7 +16,7 @@ from lmms_eval_food.metrics.bootstrap import (
     resample_counts,
     resampled_means,
 )
-from lmms_eval_food.results.joined import Settings
+from lmms_eval_food.results.joined import Document, Settings, occurrences
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,21 @@ class Items:
         ids: The documents' ids, length n.
         dishes: The dish of each, length n.
         measures: Name ("accuracy", "MAE") -> what each item adds.
+        numbers: How many documents of the same id come before each in the task, length n; None
+            where the ids are those of all documents, so that they say it.
     """
 
     ids: Sequence[str]
     dishes: Sequence[str]
     measures: Mapping[str, Measure]
+    numbers: Sequence[int] | None = None
+
+    @property
+    def documents(self) -> list[Document]:
+        """The documents, by which the items of two conditions are paired."""
+        if self.numbers is None:
+            return occurrences(self.ids)
+        return list(zip(self.ids, self.numbers, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +97,25 @@ def estimates(items: Items, settings: Settings) -> dict[str, Estimate]:
     """Return every measure's score with its interval."""
     names, dish = cluster_index(items.dishes)
     counts = resample_counts(len(names), settings.resamples, settings.seed)
-    return {
-        name: Estimate(
-            measure.items,
-            measure.score(),
-            *percentile_interval(measure.resampled(dish, counts)),
-        )
-        for name, measure in items.measures.items()
-    }
+    return {name: estimate(measure, dish, counts) for name, measure in items.measures.items()}
+
+
+def estimate(measure: Measure, dish: IntArray, counts: IntArray) -> Estimate:
+    """Return a measure's score with its interval over resamples (see `Measure.resampled`)."""
+    ends = percentile_interval(measure.resampled(dish, counts))
+    return Estimate(measure.items, measure.score(), *ends)
 
 
 def comparisons(first: Items, second: Items, settings: Settings) -> dict[str, Comparison]:
-    """Compare two conditions on the documents that both have, paired by id.
+    """Compare two conditions on the documents that both have (see `joined.occurrences`).
 
     Each measure is taken over the items, and parts of items, that count in both. Measures that
     only one condition has are left out, and so is one without an item that counts.
     """
-    other = {name: place for place, name in enumerate(second.ids)}
-    places = [place for place, name in enumerate(first.ids) if name in other]
-    others = [other[first.ids[place]] for place in places]
+    own = {document: place for place, document in enumerate(first.documents)}
+    other = {document: place for place, document in enumerate(second.documents)}
+    places = [place for document, place in own.items() if document in other]
+    others = [other[document] for document in own if document in other]
     names, dish = cluster_index([first.dishes[place] for place in places])
     counts = resample_counts(len(names), settings.resamples, settings.seed)
     found = {}
@@ -113,7 +123,7 @@ def comparisons(first: Items, second: Items, settings: Settings) -> dict[str, Co
         one, two = first.measures[name], second.measures[name]
         values = one.values[:, places], two.values[:, others]
         missing = np.isnan(values[0]) | np.isnan(values[1])
-        one, two = (Measure(np.where(missing, np.nan, own), one.root) for own in values)
+        one, two = (Measure(np.where(missing, np.nan, part), one.root) for part in values)
         if one.items:
             scores = one.score(), two.score()
             found[name] = Comparison(

@@ -8,21 +8,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmms_eval_food.metrics.arrays import BoolArray, FloatArray
+from lmms_eval_food.metrics.arrays import BoolArray, FloatArray, IntArray
+from lmms_eval_food.metrics.bootstrap import cluster_index, percentile_interval, resample_counts
 from lmms_eval_food.metrics.classification import rate
 from lmms_eval_food.metrics.nutrition import (
     NUTRIENTS,
     NutritionErrors,
-    atwater_consistency,
-    correlations,
     nutrition_scores,
     official_errors,
     robust_errors,
-    signed_bias,
 )
-from lmms_eval_food.results.dining.measures import Items, Measure
-from lmms_eval_food.results.joined import Record, Settings, table
-from lmms_eval_food.results.tables import Cell, Table
+from lmms_eval_food.metrics.nutrition_checks import (
+    atwater_flags,
+    correlations,
+    differences,
+    resampled_correlations,
+)
+from lmms_eval_food.results.dining.measures import Estimate, Items, Measure, estimate
+from lmms_eval_food.results.joined import Record, Settings, occurrences, table
+from lmms_eval_food.results.tables import Cell, Table, interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class NutritionAnswers:
         predicted: Estimates in kcal and g, shape (n, 4), in the order of `metrics.nutrition`.
         true: True values, shape (n, 4), nan for a missing one.
         readable: Which answers were read, shape (n,).
+        numbers: As `measures.Items`.
     """
 
     ids: Sequence[str]
@@ -42,6 +47,7 @@ class NutritionAnswers:
     predicted: FloatArray
     true: FloatArray
     readable: BoolArray
+    numbers: Sequence[int] | None = None
 
     def errors(self, reader: str) -> NutritionErrors:
         """Return what each answer is charged by a reader's rule for unreadable ones."""
@@ -51,6 +57,8 @@ class NutritionAnswers:
 
 def nutrition_answers(records: Sequence[Record]) -> NutritionAnswers:
     """Return the answers that nutrition records hold, those of failed requests where they count."""
+    documents = occurrences(str(record["id"]) for record in records)
+    numbers = [number for (_, number), r in zip(documents, records, strict=True) if r["counts"]]
     counted = [record for record in records if record["counts"]]
     names = [str(record["id"]) for record in counted]
     none = [math.nan] * len(NUTRIENTS)
@@ -60,6 +68,7 @@ def nutrition_answers(records: Sequence[Record]) -> NutritionAnswers:
         predicted=_rows([record["predicted"] or none for record in counted]),
         true=_rows([record["true"] for record in counted]),
         readable=np.array([record["predicted"] is not None for record in counted], dtype=np.bool_),
+        numbers=numbers,
     )
 
 
@@ -74,6 +83,8 @@ def nutrition_items(answers: NutritionAnswers, reader: str) -> Items:
     )
     absolute[np.isnan(errors.true)] = np.nan
     percent[~(errors.true > 0)] = np.nan
+    for values in (absolute, percent):
+        values[:, np.isnan(values).all(axis=0)] = errors.of_none
     with np.errstate(over="ignore"):
         squared = np.square(absolute)
     measures = {
@@ -81,7 +92,33 @@ def nutrition_items(answers: NutritionAnswers, reader: str) -> Items:
         "RMSE": Measure(squared.T, root=True),
         "MAPE, %": Measure(percent.T),
     }
-    return Items(answers.ids, answers.dishes, measures)
+    return Items(answers.ids, answers.dishes, measures, answers.numbers)
+
+
+def check_estimates(
+    answers: NutritionAnswers, dish: IntArray, counts: IntArray
+) -> dict[str, Estimate]:
+    """Return bias and correlation of each nutrient and Atwater consistency with their intervals.
+
+    Args:
+        answers: n answers.
+        dish: Index of each answer's dish, shape (n,).
+        counts: How often each dish was drawn, shape (resamples, n_dishes).
+
+    Returns:
+        Host's name ("fat_bias", "fat_r", "atwater_consistency") -> score in kcal and g, as r in
+        [-1, 1], as a share of 1; nan, like its interval, where it is not defined.
+    """
+    arrays = answers.predicted, answers.true, answers.readable
+    atwater = atwater_flags(answers.predicted, answers.readable)
+    found = {"atwater_consistency": estimate(Measure(atwater[np.newaxis]), dish, counts)}
+    resampled = resampled_correlations(*arrays, dish, counts)
+    gaps, whole = differences(*arrays).T, correlations(*arrays)
+    for nutrient, gap, r in zip(NUTRIENTS, gaps, resampled, strict=True):
+        bias = estimate(Measure(gap[np.newaxis]), dish, counts)
+        found[f"{nutrient}_bias"] = bias
+        found[f"{nutrient}_r"] = Estimate(bias.items, whole[nutrient], *percentile_interval(r))
+    return found
 
 
 def nutrient_tables(
@@ -91,34 +128,39 @@ def nutrient_tables(
 
     Args:
         asked: Model -> task -> answers.
-        settings: Their reader.
+        settings: Their reader, and the resamples of the intervals.
     """
     rows: list[tuple[Cell, ...]] = []
     for title, tasks in asked.items():
         for task, answers in tasks.items():
-            arrays = answers.predicted, answers.true, answers.readable
-            errors = answers.errors(settings.reader)
-            found, bias, r = nutrition_scores(errors), signed_bias(*arrays), correlations(*arrays)
-            whole = (
-                rate(~answers.readable),
-                atwater_consistency(answers.predicted, answers.readable),
-            )
+            names, dish = cluster_index(answers.dishes)
+            drawn = resample_counts(len(names), settings.resamples, settings.seed)
+            errors, checks = answers.errors(settings.reader), check_estimates(answers, dish, drawn)
+            found = nutrition_scores(errors)
+            whole = (rate(~answers.readable), *_cells(checks["atwater_consistency"]))
             for place, nutrient in enumerate(NUTRIENTS):
                 means = (found[f"{nutrient}_{name}"] for name in ("mae", "rmse", "mape"))
+                bias, r = (_cells(checks[f"{nutrient}_{name}"]) for name in ("bias", "r"))
                 counts = errors.zero_truths[place], errors.capped[place]
-                own = (*means, bias[nutrient], r[nutrient])
-                rows.append((title, task, nutrient, len(answers.ids), *own, *counts, *whole))
+                own = (*means, *bias, *r, *counts, *whole)
+                rows.append((title, task, nutrient, len(answers.ids), *own))
     columns = (
-        *("model", "task", "nutrient", "answers", "MAE", "RMSE", "MAPE, %", "bias", "correlation"),
-        *("true values of 0", "errors capped", "unreadable (whole task)", "Atwater (whole task)"),
+        *("model", "task", "nutrient", "answers", "MAE", "RMSE", "MAPE, %"),
+        *("bias", "bias, 95% interval", "correlation", "correlation, 95% interval"),
+        *("true values of 0", "errors capped", "unreadable (whole task)"),
+        *("Atwater (whole task)", "Atwater, 95% interval"),
     )
     note = (
-        f"Answers as the {settings.reader} reader reads them. Calories in kcal, the others in g. "
+        f"{settings.note} Calories in kcal, the others in g. "
         "Bias (estimate minus truth) and correlation are over readable answers. True values of 0 "
         "are in no MAPE. Atwater: share of readable answers whose 4P + 4C + 9F lies within 10% of "
         "their calories."
     )
     return table("DiningBench: nutrients", columns, rows, note)
+
+
+def _cells(found: Estimate) -> tuple[Cell, ...]:
+    return found.score, interval(found.low, found.high)
 
 
 def _rows(values: Sequence[Sequence[float]]) -> FloatArray:

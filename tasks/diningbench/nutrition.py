@@ -14,11 +14,13 @@ from lmms_eval_food.metrics.arrays import FloatArray
 from lmms_eval_food.metrics.nutrition import (
     NUTRIENTS,
     NutritionErrors,
-    atwater_consistency,
-    correlations,
     nutrition_scores,
     official_errors,
     robust_errors,
+)
+from lmms_eval_food.metrics.nutrition_checks import (
+    atwater_consistency,
+    correlations,
     signed_bias,
 )
 from lmms_eval_food.tasks import common

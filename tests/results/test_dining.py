@@ -85,6 +85,35 @@ def test_view_curve_is_paired_with_one_view() -> None:
     assert not [t for t in tables(other) if t.title.endswith("number of views")]
 
 
+def test_documents_that_share_an_id_are_paired_by_their_order() -> None:
+    """Two dishes with a right and a wrong answer each: a run is no better than itself."""
+    ids, right = ["7", "7", "8", "8"], Measure(np.array([[1.0, 0.0, 1.0, 0.0]]))
+    one = Items(ids, ids, {"accuracy": right})
+    found = comparisons(one, one, Settings(50))["accuracy"]
+    assert (found.items, found.first, found.second) == (4, 0.5, 0.5)
+    assert (found.difference.low, found.difference.high) == (0, 0)
+
+
+def test_a_failed_request_does_not_shift_the_documents_of_its_id() -> None:
+    true = [100.0, 10.0, 20.0, 5.0]
+    near, far = ([100.0 + miss, 10, 20, 5] for miss in (4, 40))
+    run = made_run(
+        {
+            NUTRITION: [
+                dish("7", true, None, "failed", "robust"),
+                dish("7", true, far, reader="robust"),
+            ],
+            f"{NUTRITION}_cot": [
+                dish("7", true, near, reader="robust"),
+                dish("7", true, far, reader="robust"),
+            ],
+        }
+    )
+    table = titled(tables(run), "minus none")
+    # The second question alone was answered in both, off by 40 kcal: 10 over the four nutrients.
+    assert cells(table, "score", "items", "first", "second")[0] == ("MAE", 1, 10, 10)
+
+
 def test_reasoning_and_language_are_paired_by_document() -> None:
     run = made_run(
         {
@@ -182,6 +211,26 @@ def test_nutrition_by_hand_and_with_more_views() -> None:
     assert cells(titled(found, "answers"), "questions", "unreadable") == [(2, 1), (2, 0)]
 
 
+def test_checks_of_estimates_have_intervals_over_dishes() -> None:
+    """Each of three dishes is off by -10, 0 and 10 kcal, has its own protein, and equal fat."""
+    true = [[100.0, 10, 10, 5], [110.0, 20, 10, 5], [120.0, 30, 10, 5]]
+    predicted = [[90.0, 20, 10, 1], [110.0, 10, 10, 1], [130.0, 30, 10, 1]]
+    rows = [dish(str(n), *values) for n, values in enumerate(zip(true, predicted, strict=True))]
+    table = titled(
+        tables(made_run({NUTRITION: rows}, reader="official"), reader="official"), "nutrients"
+    )
+    columns = ("nutrient", "bias", "bias, 95% interval", "correlation", "correlation, 95% interval")
+    calories, protein, carbohydrates, fat = cells(table, *columns)
+    # Of 200 resamples of three dishes some hold the first alone, others the last.
+    assert calories == ("calories", 0, "[-10.000, 10.000]", pytest.approx(1), "[1.000, 1.000]")
+    # 1 2 3 against 2 1 3: r = 1/2 of all; the first two alone have -1, the last with one of them 1.
+    assert protein == ("protein", 0, "[-10.000, 10.000]", pytest.approx(0.5), "[-1.000, 1.000]")
+    assert carbohydrates[1:] == (0, "[0.000, 0.000]", pytest.approx(math.nan, nan_ok=True), "")
+    assert fat[1:3] == (-4, "[-4.000, -4.000]")
+    # Energy of 129, 89 and 169 kcal against 90, 110 and 130: none within a tenth.
+    assert cells(table, "Atwater (whole task)", "Atwater, 95% interval")[0] == (0, "[0.000, 0.000]")
+
+
 def test_nutrition_leaves_failed_requests_out_of_the_robust_scores() -> None:
     true = [100.0, 10.0, 20.0, 5.0]
     records = [
@@ -191,6 +240,17 @@ def test_nutrition_leaves_failed_requests_out_of_the_robust_scores() -> None:
     found = tables(made_run({NUTRITION: records}))
     assert cells(titled(found, "scores"), "score", "items", "value")[0] == ("MAE", 1, 2.5)
     assert cells(titled(found, "answers"), "failed requests", "unreadable") == [(1, 0)]
+
+
+def test_true_values_of_0_alone_have_a_mape_of_0_in_the_benchmarks_script() -> None:
+    true = [[100.0, 10, 20, 0], [100.0, 10, 20, 0]]
+    predicted = [[150.0, 10, 20, 5], [150.0, 10, 20, 5]]
+    names = ["1", "2"]
+    read = np.array([True, True])
+    answers = NutritionAnswers(names, names, np.array(predicted), np.array(true), read)
+    mape = {r: nutrition_items(answers, r).measures["MAPE, %"] for r in ("official", "robust")}
+    assert mape["official"].score() == (50 + 0 + 0 + 0) / 4
+    assert math.isnan(mape["robust"].score())
 
 
 def test_an_estimate_that_is_no_number_is_never_a_good_one() -> None:

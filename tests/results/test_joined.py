@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from made_runs import choice, made_run
 
-from lmms_eval_food.results.joined import failed, join_runs, pairs, scored, table
+from lmms_eval_food.results.joined import failed, join_runs, occurrences, pairs, scored, table
 from lmms_eval_food.results.logs import Run
 
 BINARY, MC = "culturalmenu_binary", "culturalmenu_mc"
@@ -54,6 +54,14 @@ def test_failed_requests_count_in_no_score_and_no_pair() -> None:
     assert [record["id"] for record in scored(first)] == ["a", "c"]
     assert failed(first) == 1
     assert [(x["id"], y["id"]) for x, y in pairs(first, second)] == [("c", "c")]
+
+
+def test_documents_that_share_an_id_are_paired_by_their_order() -> None:
+    assert occurrences(["a", "b", "a", "a"]) == [("a", 0), ("b", 0), ("a", 1), ("a", 2)]
+    # The first failed in one run, the second in the other: the third alone counts in both.
+    first = [choice("a", "A", answer) for answer in ("failed", "B", "C")]
+    second = [choice("a", "A", answer) for answer in ("D", "failed", "E", "F")]
+    assert [(x["answer"], y["answer"]) for x, y in pairs(first, second)] == [("C", "E")]
 
 
 def test_no_table_without_rows() -> None:
