@@ -27,7 +27,8 @@ examples:
   lmms-eval-food compare logs/model-a logs/model-b
   lmms-eval-food compare logs/model-a logs/model-b logs/model-c --html compare.html
 
-Differences are paired: only documents that both runs have count. p-values are Holm-corrected.
+Differences are paired: only documents that both runs have count. p-values are of a sign-flip test
+over dishes (canteen: photos), Holm-corrected over the pairs of runs within one task and score.
 """
 
 VALIDATE_EXAMPLES = """\

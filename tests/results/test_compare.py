@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from canteen_runs import canteen_run, tray
 from made_runs import cells, choice, made_run
@@ -7,6 +8,8 @@ from run_files import write_run
 
 from lmms_eval_food.results.cli import main
 from lmms_eval_food.results.compare import CompareError, compare_tables, html, named
+from lmms_eval_food.results.differences import differences
+from lmms_eval_food.results.joined import Settings
 from lmms_eval_food.results.logs import Run
 
 TASK = "diningbench_cls"
@@ -51,13 +54,69 @@ def test_runs_that_agree_have_no_such_list():
     assert cells(tables["Differences"], "first minus second", "p") == [(0.0, 1.0)]
 
 
-def test_holm_counts_every_row():
-    flags = [True] * 30
-    runs = [made_run({TASK: answers(flags), "diningbench_cls_en": answers(flags)})]
-    runs += [made_run({name: answers([False] * 30) for name in (TASK, "diningbench_cls_en")})]
-    found = cells(compared(*runs)["Differences"], "p", "Holm p")
-    # All resamples are above 0: p = 2 / 201, and two tests.
-    assert found == [(pytest.approx(2 / 201), pytest.approx(4 / 201))] * 2
+def test_p_is_mcnemars_where_each_dish_has_one_question():
+    # Nine questions that only the first run has right, one that only the second has, two that both
+    # have: 2 (1 + 10) / 2 ** 10.
+    runs = [
+        made_run({TASK: answers([True] * 9 + [False] + [True] * 2)}),
+        made_run({TASK: answers([False] * 9 + [True] + [True] * 2)}),
+    ]
+    ((p, adjusted),) = cells(compared(*runs)["Differences"], "p", "Holm p")
+    assert p == pytest.approx(22 / 1024)
+    assert adjusted == p
+
+
+def test_holm_is_within_one_task_and_score():
+    good, poor = [True] * 6, [False] * 6
+    tasks = (TASK, "diningbench_cls_en")
+    runs = [made_run({task: answers(flags) for task in tasks}) for flags in (good, poor, poor)]
+    found = cells(compared(*runs)["Differences"], "task", "first", "second", "p", "Holm p")
+    # Six of six dishes: p = 2 / 2 ** 6. Three pairs of runs, of which two differ.
+    for task in tasks:
+        assert [row[1:] for row in found if row[0] == task] == [
+            ("run 1", "run 2", 2 / 64, pytest.approx(6 / 64)),
+            ("run 1", "run 3", 2 / 64, pytest.approx(6 / 64)),
+            ("run 2", "run 3", 1.0, 1.0),
+        ]
+
+
+def test_runs_that_differ_much_are_told_apart_whatever_their_number():
+    flags = [[True] * 40, *([False] * 40 for _ in range(11))]
+    found = cells(
+        compared(*(made_run({TASK: answers(one)}) for one in flags))["Differences"], "Holm p"
+    )
+    assert len(found) == 66
+    assert sum(p < 0.05 for (p,) in found) == 11
+
+
+def test_p_is_about_uniform_where_runs_are_equally_good():
+    rng = np.random.default_rng(7)
+    settings = Settings(resamples=2)
+    found = []
+    for _ in range(300):
+        # 80 dishes of three questions, answered alike within a dish, with one success rate.
+        flags = [np.repeat(rng.random(80) < 0.6, 3).tolist() for _ in range(2)]
+        runs = [
+            [choice(f"q{n}", "A", "A" if flag else "B", f"d{n // 3}") for n, flag in enumerate(one)]
+            for one in flags
+        ]
+        found.append(differences(TASK, *runs, settings)["accuracy"].p)
+    below = np.array([(np.array(found) <= level).mean() for level in (0.05, 0.25, 0.5)])
+    # No more than asked (but for chance), and less by the steps of a p of some 40 coins: 0.14, 0.26…
+    assert (below < [0.08, 0.30, 0.56]).all()
+    assert (below > [0.01, 0.10, 0.30]).all()
+
+
+def test_questions_that_share_an_id_are_paired_in_their_order():
+    first = [choice("q", "A", "A", "d1"), choice("q", "B", "A", "d1"), choice("p", "A", "A", "d2")]
+    second = [choice("q", "A", "A", "d1"), choice("q", "B", "B", "d1"), choice("p", "A", "B", "d2")]
+    tables = compared(made_run({TASK: first}), made_run({TASK: second}))
+    columns = ("documents", "first score", "second score")
+    assert cells(tables["Differences"], *columns) == [
+        (3, pytest.approx(2 / 3), pytest.approx(2 / 3))
+    ]
+    listed = cells(tables["Documents that differ most"], "document", "first minus second")
+    assert listed == [("p", 1.0), ("q (2)", -1.0)]
 
 
 def test_three_runs_make_three_pairs():
@@ -116,11 +175,22 @@ def test_canteen_runs_are_compared_on_common_photos():
     assert listed == [("1.jpg", pytest.approx(1 / 3))]
 
 
+def test_canteen_p_swaps_whole_photos():
+    truth = [("rice", 100.0), ("soup", 200.0)]
+    images = [f"{n}.jpg" for n in range(6)]
+    runs = [
+        canteen_run([tray(image, truth, [("rice", 100.0), ("soup", 200.0)]) for image in images]),
+        canteen_run([tray(image, truth, [("rice", 100.0)]) for image in images]),
+    ]
+    found = cells(compared(*runs)["Differences"], "score", "p")
+    assert found == [("F1", pytest.approx(2 / 64)), ("NMAE", pytest.approx(2 / 64))]
+
+
 def test_nutrition_is_compared_by_its_errors():
-    def dish(predicted):
+    def dish(name, predicted):
         return {
             **dict.fromkeys(("step", "raw"), ""),
-            "id": "1",
+            "id": name,
             "reader": "robust",
             "status": "ok",
             "marks": [],
@@ -133,9 +203,16 @@ def test_nutrition_is_compared_by_its_errors():
         }
 
     task = "diningbench_nutrition"
-    runs = [made_run({task: [dish([100.0 + off, 10.0, 20.0, 5.0])]}) for off in (8.0, 40.0)]
-    found = cells(compared(*runs)["Differences"], "score", "first score", "second score")
-    assert found[0] == ("MAE", 2.0, 10.0)
+    runs = [
+        made_run({task: [dish(str(n), [100.0 + off, 10.0, 20.0, 5.0]) for n in range(6)]})
+        for off in (8.0, 40.0)
+    ]
+    columns = ("score", "first score", "second score", "p")
+    found = {row[0]: row[1:] for row in cells(compared(*runs)["Differences"], *columns)}
+    # Six dishes of six: 2 / 2 ** 6, whatever the score.
+    assert found["MAE"] == (2.0, 10.0, 2 / 64)
+    assert found["RMSE"] == (2.0, 10.0, 2 / 64)
+    assert found["MAPE, %"][2] == 2 / 64
 
 
 def test_incomplete_runs_are_told(tmp_path, capsys):
