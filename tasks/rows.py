@@ -110,8 +110,10 @@ class Row:
         return value
 
     def text_or(self, field: str, default: str | None) -> str | None:
-        """Return a text, or `default` where the field is absent or null."""
-        return default if self.values.get(field) is None else self.text(field)
+        """Return a text, or `default` where the field is absent, null or blank."""
+        value = self.values.get(field)
+        absent = value is None or (isinstance(value, str) and not value.strip())
+        return default if absent else self.text(field)
 
     def id(self, field: str = "id") -> str:
         """Return an id, which may be a text or a whole number."""

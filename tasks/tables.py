@@ -8,13 +8,13 @@ stay paths.
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from lmms_eval_food.tasks.culturalmenu.schemas import first_problem
+from lmms_eval_food.tasks.diningbench.truths import KEYS, amounts
 from lmms_eval_food.tasks.rows import DataError, Row, Source
 
 # Each benchmark's tables; a table's columns are what its row reader below returns.
@@ -26,10 +26,6 @@ TABLES = {
     "canteen": ("portions",),
     "culturalmenu": ("dishes", "binary", "mc", "region"),
 }
-_NUTRIENTS = (
-    ("calories", "protein", "carbohydrates", "fat"),
-    ("卡路里", "蛋白质", "碳水化合物", "脂肪"),
-)
 
 
 def read_table(folder: Path, benchmark: str, table: str) -> list[dict[str, Any]]:
@@ -77,39 +73,41 @@ def missing_images(paths: Iterable[str]) -> list[str]:
 
 def _dining_row(table: str, row: Row) -> dict[str, Any]:
     kind, _, english = table.partition("_")
-    if kind == "vqa":
-        images = row.paths("images")
-        truth = row.id("ground_truth")
-    else:
-        # Some dishes have no standard picture; the others' order must not change.
-        standard = row.values.get("standard_image")
-        images = [row.path("standard_image", standard)] if standard else []
-        images += row.paths("user_images", empty=bool(standard))
-        truth = row.text("ground_truth") if kind == "classification" else _nutrition_truth(row)
-    if kind == "classification" and truth.strip().upper() not in tuple("ABCDEFGH"):
-        raise row.wrong("ground_truth", "an option letter from A to H")
-    return {
+    document = {
         "id": row.id(),
         "prompt": row.text("prompt"),
-        "ground_truth": truth,
-        "images": images,
         "language": english or "zh",
         "category": row.text_or("category", ""),
     }
+    if kind == "vqa":
+        return document | {"ground_truth": row.id("ground_truth"), "images": row.paths("images")}
+    # Some dishes have no standard picture; the others' order must not change.
+    standard = row.values.get("standard_image")
+    images = [row.path("standard_image", standard)] if standard else []
+    return document | {
+        "ground_truth": _letter(row) if kind == "classification" else _nutrition_truth(row),
+        "standard_image": images[0] if images else "",
+        "images": images + row.paths("user_images", empty=bool(standard)),
+    }
+
+
+def _letter(row: Row) -> str:
+    letter = row.text("ground_truth").strip().upper()
+    if letter not in tuple("ABCDEFGH"):
+        raise row.wrong("ground_truth", "an option letter from A to H")
+    return letter
 
 
 def _nutrition_truth(row: Row) -> str:
     """Return the four true values as JSON text; the rows hold an object or its JSON text."""
     value: Any = row.values.get("ground_truth")
     try:
-        truth = json.loads(value) if isinstance(value, str) else value
-        for keys in _NUTRIENTS:
-            if keys[0] in truth and all(math.isfinite(float(truth[key])) for key in keys):
-                return value if isinstance(value, str) else json.dumps(truth, ensure_ascii=False)
-    except (LookupError, TypeError, ValueError, RecursionError, OverflowError):
-        pass
-    wanted = " or ".join(", ".join(keys) for keys in _NUTRIENTS)
-    raise row.wrong("ground_truth", f"an object with numbers for {wanted}")
+        amounts(value)
+    except ValueError:
+        wanted = " or ".join(", ".join(keys) for keys in zip(*KEYS, strict=True))
+        problem = f"an object with numbers, 0 or more, for {wanted}"
+        raise row.wrong("ground_truth", problem) from None
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _canteen_rows(source: Source) -> list[dict[str, Any]]:

@@ -7,7 +7,9 @@ chain-of-thought steps are added here, so what a document holds is what the mode
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lmms_eval_food.tasks import common
@@ -47,14 +49,14 @@ def _documents(table: str, views: int | None, steps: bool = False) -> Load:
 
     Args:
         table: Name of the table.
-        views: Pictures a document: the standard image, then the user images, the first `views`
-            that exist; None for all (questions about several pictures need them all). A document
-            that has fewer is asked all the same; the column `views_short` says so.
+        views: Pictures a document, see `_shown`; None for all (questions about several pictures
+            need them all). A document that has fewer is asked all the same; the column
+            `views_short` says so.
         steps: Append the chain-of-thought steps.
     """
 
     def change(doc: dict[str, Any]) -> dict[str, Any]:
-        images = doc["images"] if views is None else doc["images"][:views]
+        images = doc["images"] if views is None else _shown(doc, views)
         prompt = f"{doc['prompt']}\n\n{STEPS}" if steps else doc["prompt"]
         short = len(images) < (views or 0)
         return {**doc, "prompt": prompt, "images": images, "views_short": short}
@@ -64,6 +66,20 @@ def _documents(table: str, views: int | None, steps: bool = False) -> Load:
         return common.rebuilt(docs, [change(doc) for doc in docs])
 
     return load
+
+
+def _shown(doc: dict[str, Any], views: int) -> list[str]:
+    """Return a document's first views: the standard picture, then the user pictures in order.
+
+    User pictures whose files are missing are passed over. A missing standard picture keeps its
+    place: the published scripts put no other there, and let the request fail; here a grey square
+    is sent and counted as a broken picture. So is the first picture where no file exists at all.
+
+    Source: meituan/DiningBench@516fd54:eval_nutrition.py, run_inference.
+    """
+    standard = doc["standard_image"]
+    there = (path for path in doc["images"] if path == standard or os.path.isfile(path))
+    return [*islice(there, views)] or doc["images"][:1]
 
 
 cls = _documents("classification", 1)

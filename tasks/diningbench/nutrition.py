@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +24,7 @@ from lmms_eval_food.metrics.nutrition_checks import (
 )
 from lmms_eval_food.tasks import common
 from lmms_eval_food.tasks.common import Doc
-
-CHINESE = dict(zip(("卡路里", "蛋白质", "碳水化合物", "脂肪"), NUTRIENTS, strict=True))
+from lmms_eval_food.tasks.diningbench.truths import amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +62,7 @@ class NutritionRecord:
 
 def true_values(doc: Doc) -> list[float]:
     """Return a row's four true values in the order of `NUTRIENTS`."""
-    truth: Mapping[str, Any] = json.loads(doc["ground_truth"])
-    named = {CHINESE.get(key, key): value for key, value in truth.items()}
-    return [float(named[nutrient]) for nutrient in NUTRIENTS]
+    return amounts(doc["ground_truth"])
 
 
 def record_of(doc: Doc, reading: Reading) -> NutritionRecord:

@@ -125,6 +125,7 @@ def test_classification_documents(root: Path) -> None:
         "id": "7",
         "prompt": "What is it?\nA. soup",
         "ground_truth": "C",
+        "standard_image": paths[0],
         "images": paths,
         "language": "zh",
         "category": "",
