@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lmms_eval_food.filters.reading import Status
-from lmms_eval_food.metrics.answers import cut_off, loops, mean_length
+from lmms_eval_food.metrics.answers import cut_offs, loops, mean_length
 from lmms_eval_food.metrics.classification import rate
 from lmms_eval_food.results.dining.items import TASKS
 from lmms_eval_food.results.joined import Joined, Record, Settings, failed, table
@@ -47,7 +47,7 @@ def reasoning_faults(models: Sequence[Joined], settings: Settings) -> list[Table
         limit = model.runs[task].generation(task).get("max_new_tokens")
         lengths = [record.get("output_tokens") for record in answered]
         at_limit = [limit is not None and n is not None and n >= limit for n in lengths]
-        cut = [full or cut_off(text) for full, text in zip(at_limit, texts, strict=True)]
+        cut = [full or open_ for full, open_ in zip(at_limit, cut_offs(texts), strict=True)]
         known = sum(length is not None for length in lengths)
         faults = (rate(cut), rate([loops(text) for text in texts]))
         rows.append((model.title, task, len(texts), *faults, mean_length(texts), known))
@@ -56,10 +56,11 @@ def reasoning_faults(models: Sequence[Joined], settings: Settings) -> list[Table
         "with known token counts",
     )
     note = (
-        "Shares of the raw answers, failed requests left out. Cut off: reasoning that is opened "
-        "and never closed, or as many tokens as the task allows; a backend that reports no token "
-        "counts (vLLM in lmms-eval 0.7.3) shows the first kind only. In a loop: one span repeats "
-        "over most of the answer's end. Section 5."
+        "Shares of the raw answers, failed requests left out. Cut off: reasoning that is opened, "
+        "by the answer or (as a lone closing tag of another answer shows) by the prompt, and never "
+        "closed, or as many tokens as the task allows; a backend that reports no token counts "
+        "(vLLM in lmms-eval 0.7.3) shows the first kind only. In a loop: one span repeats over "
+        "most of the answer's end. Section 5."
     )
     return table("DiningBench: faults of reasoning", columns, rows, note)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmms_eval_food.metrics.answers import cut_off, loops, mean_length
+from lmms_eval_food.metrics.answers import cut_off, cut_offs, loops, mean_length
 
 SENTENCE = "Wait, let me look at the plate again, it could be braised pork. "
 
@@ -34,7 +34,12 @@ def prose(characters: int, seed: int = 3) -> str:
         ("Maybe C.</think>B", False),
         ("<THINK>C?", True),
         ("<think>C?</Think>B", False),
-        ("<think>a</think>B<think>again", True),
+        ("<think>a</think>B<think>again", False),
+        ("<think>a</think>\n<analysis>again", True),
+        (" \n<think>C?", True),
+        ("The answer is B. (I avoided using the <think> tag.)", False),
+        ("B <analysis>", False),
+        ("Not <think> but </think><think>", False),
         ("<think>a<think>b</think>c", False),
         ("<reasoning>long", True),
         ("<analysis>long</analysis>B", False),
@@ -45,6 +50,32 @@ def prose(characters: int, seed: int = 3) -> str:
 )
 def test_cut_off(text: str, expected: bool) -> None:
     assert cut_off(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([], []),
+        (["Could be C", "B"], [False, False]),
+        # The prompt opens the reasoning of every answer.
+        (["C? No.</think>B", "Could be C, the rice"], [False, True]),
+        (
+            ["C?</think>\n\nB", "B", " ", "", "<think>C", "<think>C</think>B"],
+            [False, True, False, False, True, False],
+        ),
+        (["C?</think>B", "Is <think> a tag", "Is <think> a tag?</think>B"], [False, True, False]),
+        (["C?</think><think>D", "B"], [True, False]),
+        # The answers open it themselves.
+        (["<think>C?</think>B", "B"], [False, False]),
+        (["Is <think> closed by </think>?", "B"], [False, False]),
+    ],
+)
+def test_cut_offs_of_a_run(texts: list[str], expected: list[bool]) -> None:
+    assert cut_offs(texts) == expected
+
+
+def options(sentence: str, letters: str = "ABCDEFGH") -> str:
+    return "".join(f"Option {letter}: {sentence}\n" for letter in letters)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +92,9 @@ def test_cut_off(text: str, expected: bool) -> None:
         prose(100) + "{" * 900,
         SENTENCE * 30 + "The answer is B.",
         "\ud800" * 300,
+        # 40 rounds of other numbers; the eight options again and again.
+        "".join(f"{n}. Is it rice? Let me check the picture again.\n" for n in range(40)),
+        options("the dish has red sauce and tofu, not matching.") * 6,
     ],
     ids=lambda text: ascii(text[:20]) + str(len(text)),
 )
@@ -81,6 +115,16 @@ def test_texts_that_loop(text: str) -> None:
         prose(500) * 2,  # half of the end, and longer than a third of it
         prose(300) * 4,  # two times in the end, each half of it
         "".join(f"{n}. {prose(60, n)}\n" for n in range(100)),
+        # Eight options turned down in the same words, once and in both languages.
+        options("the dish has red sauce and tofu, not matching."),
+        options("does not match the picture shown."),
+        options(prose(400)),
+        options("图中没有这些配料，而且颜色和摆盘都不一样，所以不符合这道菜。"),
+        prose(300) + options("the dish has red sauce and tofu, not matching."),
+        "".join(
+            f"- {name}: 10 g of protein, 5 g of fat, 20 g of carbohydrates\n"
+            for name in ("Rice", "Tofu", "Pork", "Egg")
+        ),
     ],
     ids=lambda text: ascii(text[:20]) + str(len(text)),
 )
@@ -134,3 +178,22 @@ def test_a_megabyte_of_two_letters_is_judged_at_once() -> None:
 def test_mean_length() -> None:
     assert mean_length(["B", "<think>x</think>B", "", "是"]) == (1 + 17 + 0 + 1) / 4
     assert math.isnan(mean_length([]))
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        ("<think></think>", False),
+        ("<think></think> \n", False),
+        ("</think>", False),
+        ("</think> ", False),
+        ("x<think>", False),
+        (" <think>", True),
+        ("<", False),
+    ],
+)
+def test_a_megabyte_of_tags_is_judged_at_once(unit: str, expected: bool) -> None:
+    text = unit * (1_000_000 // len(unit))
+    start = time.process_time()
+    assert cut_offs([text, text]) == [expected] * 2
+    assert time.process_time() - start < 2

@@ -157,6 +157,17 @@ def test_faults_of_reasoning() -> None:
     assert cells(table, "mean length, characters") == [(length,)]
 
 
+def test_reasoning_that_the_prompt_opens_is_cut_off_where_no_tag_ends_it() -> None:
+    raws = ["Rice? No.</think>B", "Rice or noodles", "Noodles", FAILED]
+    answers = ["B", None, None, "failed"]
+    records = [
+        choice(str(n), "A", answer, raw=raw)
+        for n, (answer, raw) in enumerate(zip(answers, raws, strict=True))
+    ]
+    table = titled(tables(made_run({CLS: records})), "faults of reasoning")
+    assert cells(table, "answers", "cut off") == [(3, pytest.approx(2 / 3))]
+
+
 def dish(
     id: str,  # noqa: A002 # a record's own field
     true: list[float],
