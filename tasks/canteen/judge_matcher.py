@@ -9,16 +9,17 @@ Source: the canteen paper, Section 2.2.2 (GPT-5.2 as binary judge of similarity-
 from __future__ import annotations
 
 import json
-import re
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from loguru import logger
 
-from lmms_eval_food.filters.reasoning import strip_reasoning
 from lmms_eval_food.metrics.arrays import BoolArray, FloatArray
 from lmms_eval_food.metrics.matchers import DECIMALS, Job, Matcher, MatcherError
 from lmms_eval_food.metrics.matching import normalise
 from lmms_eval_food.tasks import data
+from lmms_eval_food.tasks.canteen.pair_verdicts import read_verdicts
 from lmms_eval_food.tasks.judge_answers import AnswerStore
 from lmms_eval_food.tasks.judging import Judge, JudgeError, configured
 
@@ -38,11 +39,6 @@ ASK = (
 )
 # No name of a food is longer; what a broken answer puts in its place would fill the prompt.
 _LONGEST_NAME = 200
-_LINE = re.compile(
-    r"^[\s*#-]{0,8}(?P<number>\d{1,3})[*\s]{0,4}[:.)][\s*\"']{0,4}(?P<word>same|different)"
-    r"[*\"'.\s]{0,4}$",
-    re.IGNORECASE | re.MULTILINE,
-)
 
 # One (predicted, true) pair of normalised names.
 Pair = tuple[str, str]
@@ -52,7 +48,9 @@ class JudgeMatcher:
     """A `metrics.matchers.Matcher` whose ambiguous pairs a language model decides.
 
     Scores are 0 for different foods and from 0.95 to 1 for equal ones, rising with the similarity
-    of the other matcher: any threshold up to 0.95 accepts the same pairs.
+    of the other matcher: any threshold up to 0.95 accepts the same pairs. A pair that should have
+    been asked and got no verdict scores nan, which no threshold accepts; it is asked again the next
+    time.
 
     Args:
         judge: Answers prompts.
@@ -74,12 +72,7 @@ class JudgeMatcher:
         return f"{self._judge.fingerprint(SYSTEM + ASK)} on {asked} of {self._base.fingerprint}"
 
     def score(self, jobs: Sequence[Job]) -> list[FloatArray]:
-        """Return one matrix of scores a photo; see `Matcher.score`.
-
-        Raises:
-            MatcherError: a pair got no verdict; those that did are kept, so that another call asks
-                only what is missing.
-        """
+        """Return one matrix of scores a photo, nan for pairs without a verdict."""
         names = [tuple([normalise(name) for name in side] for side in job) for job in jobs]
         similar = self._base.score(jobs)
         asked = [(scores >= LOWEST) & (scores <= HIGHEST) for scores in similar]
@@ -90,7 +83,7 @@ class JudgeMatcher:
         )
         same = self._verdicts(list(pairs))
         return [
-            _decided(scores, wanted, [[same.get((p, t), False) for t in trues] for p in preds])
+            _decided(scores, wanted, [[same.get((p, t), math.nan) for t in trues] for p in preds])
             for scores, wanted, (preds, trues) in zip(similar, asked, names, strict=True)
         ]
 
@@ -106,9 +99,9 @@ class JudgeMatcher:
                 self._store.put(keys[pair], "same" if same else "different")
             verdicts |= found
         if len(verdicts) < len(pairs):
-            raise MatcherError(
-                f"judge {self._judge.name}: {len(pairs) - len(verdicts)} of {len(pairs)} pairs "
-                "got no verdict; the others are kept, run it again to ask only these"
+            logger.warning(
+                f"judge {self._judge.name}: {len(pairs) - len(verdicts)} of {len(pairs)} pairs of "
+                "food names got no verdict and match nothing; a rerun asks only these"
             )
         return verdicts
 
@@ -151,30 +144,15 @@ def prompt(pairs: Iterable[Pair]) -> str:
     return ASK + "\n".join(lines)
 
 
-def read_verdicts(reply: str | None, count: int) -> list[bool | None]:
-    """Return what a reply says about each of `count` pairs; None where that cannot be read.
-
-    Only lines of the asked form count. A number with both verdicts has none.
-
-    >>> read_verdicts("1: same", 2)
-    [True, None]
-    """
-    said: dict[int, set[bool]] = {}
-    if reply is not None:
-        for line in _LINE.finditer(strip_reasoning(reply).answer):
-            said.setdefault(int(line["number"]), set()).add(line["word"].lower() == "same")
-    found = [said.get(number, set()) for number in range(1, count + 1)]
-    return [verdicts.pop() if len(verdicts) == 1 else None for verdicts in found]
-
-
 def _quoted(name: str) -> str:
     cut = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
     return json.dumps(cut, ensure_ascii=False)
 
 
-def _decided(scores: FloatArray, asked: BoolArray, same: Sequence[Sequence[bool]]) -> FloatArray:
-    """Return the final scores of one photo."""
-    verdicts = np.array(same, dtype=np.bool_).reshape(scores.shape)
-    accepted = (scores > HIGHEST) | (asked & verdicts)
+def _decided(scores: FloatArray, asked: BoolArray, same: Sequence[Sequence[float]]) -> FloatArray:
+    """Return the final scores of one photo; `same` is 1, 0 or nan for no verdict."""
+    verdicts = np.array(same, dtype=np.float64).reshape(scores.shape)
+    accepted = (scores > HIGHEST) | (asked & (verdicts == 1))
     raised = HIGHEST + (1 - HIGHEST) * np.clip(scores, 0.0, 1.0)
-    return np.asarray(np.where(accepted, raised, 0.0).round(DECIMALS))
+    decided = np.where(accepted, raised, 0.0)
+    return np.asarray(np.where(asked & np.isnan(verdicts), np.nan, decided).round(DECIMALS))

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_eval_food.metrics.matchers import MatcherError
 from lmms_eval_food.tasks.canteen.judge_matcher import (
     BATCH,
     JudgeMatcher,
     prompt,
-    read_verdicts,
 )
+from lmms_eval_food.tasks.canteen.pair_verdicts import read_verdicts
 from lmms_eval_food.tasks.judge_answers import AnswerStore
 
 ASKED = re.compile(r'^(\d+): "(.*)" / "(.*)"$', re.MULTILINE)
@@ -120,14 +119,16 @@ def test_what_a_batch_leaves_open_is_asked_alone():
     assert [len(ASKED.findall(text)) for text in judge.prompts] == [3, 1, 1]
 
 
-def test_pairs_without_a_verdict_are_never_guessed():
+def test_pairs_without_a_verdict_are_left_out_and_asked_again():
     store = AnswerStore(None, "made")
     silent = Judge(answer=lambda text: "1: same" if '"a"' in text and '"b"' not in text else None)
-    with pytest.raises(MatcherError, match="1 of 2 pairs got no verdict"):
-        matcher(silent, store=store).score([(["a", "b"], ["rice"])])
-    later = Judge()
-    matcher(later, store=store).score([(["a", "b"], ["rice"])])
+    (scores,) = matcher(silent, store=store).score([(["a", "b"], ["rice"])])
+    assert scores[0, 0] == 0.975
+    assert np.isnan(scores[1, 0])
+    later = Judge(same={("b", "rice")})
+    (scores,) = matcher(later, store=store).score([(["a", "b"], ["rice"])])
     assert later.pairs == [("b", "rice")]
+    assert scores[:, 0].tolist() == [0.975, 0.975]
 
 
 def test_the_fingerprint_names_judge_bounds_and_base():
@@ -152,8 +153,25 @@ def test_no_name_breaks_the_prompt():
         ("<think>1: different</think>\n1: same\n2: same", [True, True]),
         ("2. same", [None, True]),
         ("1: same\n1: different\n2: same\n2: same", [None, True]),
-        ("1: same or different\n2: not the same", [None, None]),
-        ("1: the same food", [None, None]),
+        ("1: same or different\n2: not the same", [None, False]),
+        ("1: the same food", [True, None]),
+        ("1: Same food\n2: Different foods.", [True, False]),
+        ("1 - same\n2 — different", [True, False]),
+        ("1: same (spelling)\n2: different (not the same)", [True, False]),
+        ("Pair 1: same\nPair #2: different", [True, False]),
+        ("1：same\n２：different", [True, False]),
+        ("| 1 | same |\n| 2 | **different** |", [True, False]),
+        ("| Pair | Verdict |\n|---|---|\n| 1 | same |", [True, None]),
+        ("1: **same**\n**2: `different`**", [True, False]),
+        ("1: same, 2: different", [True, False]),
+        ("1) isn't the same\n2) not different", [False, True]),
+        ("1: not quite the same\n2: not same, different", [False, False]),
+        ("1-2: same", [None, None]),
+        ("1: same?\n2: probably same", [None, None]),
+        ("1: same, not really\n2: no, same", [None, None]),
+        ("1: similar\n2: they share the same ingredient", [None, None]),
+        ("1: different, both have the same rice", [None, None]),
+        ("same\nsame", [None, None]),
         ("same, different", [None, None]),
         ("3: same\n0: same", [None, None]),
         ("<think>1: same", [None, None]),
@@ -165,11 +183,35 @@ def test_read_verdicts(reply, verdicts):
     assert read_verdicts(reply, 2) == verdicts
 
 
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("same", True),
+        ("Same.", True),
+        ("**Different**", False),
+        ("Not the same.", False),
+        ("Verdict: same", True),
+        ("They are different", False),
+        ("1: same", True),
+        ("same\nBoth are rice.", True),
+        ("same\ndifferent", None),
+        ("2: same", None),
+        ("same as 2", None),
+        ("I cannot say whether they are the same", None),
+    ],
+)
+def test_a_single_pair_needs_no_number(reply, verdict):
+    assert read_verdicts(reply, 1) == [verdict]
+
+
 @given(st.text() | st.lists(st.sampled_from(["1:", "same", "\n", "different", " "])).map("".join))
 def test_any_reply_is_read(reply):
     assert set(read_verdicts(reply, 3)) <= {True, False, None}
 
 
-@pytest.mark.parametrize("part", ["1:", "1: same ", "\n", "* ", "1" * 3, "<think>", "1:\n"])
+@pytest.mark.parametrize(
+    "part",
+    ["1:", "1: same ", "\n", "* ", "1" * 3, "<think>", "1:\n", ", ", ",1", "not ", "ﷺ", "| "],
+)
 def test_long_replies_take_no_longer(part):
     assert len(read_verdicts(part * (1_000_000 // len(part)), 2)) == 2
