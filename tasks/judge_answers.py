@@ -20,6 +20,7 @@ CREATE TABLE IF NOT EXISTS answers (
 """
 _SELECT = "SELECT answer FROM answers WHERE judge = ? AND prompt = ?"
 _INSERT = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?)"
+_REPLACE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?)"
 _BUSY_SECONDS = 30.0
 
 T = TypeVar("T")
@@ -28,10 +29,10 @@ T = TypeVar("T")
 class AnswerStore:
     """Answers of one judge by prompt; safe for several threads and several processes.
 
-    The first answer of a prompt stays. Each use opens the file anew: next to a judge's answer that
-    costs nothing, and nothing is shared that threads or processes could disturb. Where the file
-    cannot be used, answers are kept in memory, with a warning; answers cost money, so a damaged
-    file is left for its owner to look at.
+    The first answer of a prompt stays, unless it is replaced. Each use opens the file anew: next to
+    a judge's answer that costs nothing, and nothing is shared that threads or processes could
+    disturb. Where the file cannot be used, answers are kept in memory, with a warning; answers cost
+    money, so a damaged file is left for its owner to look at.
 
     Args:
         folder: Where the file lies, made where missing; None for memory only.
@@ -52,10 +53,12 @@ class AnswerStore:
             self._memory |= self._on_disk(lambda db: self._select(db, absent)) or {}
         return {prompt: self._memory[prompt] for prompt in wanted if prompt in self._memory}
 
-    def put(self, prompt: str, answer: str) -> None:
-        """Store an answer; a prompt that has one already keeps it."""
-        self._memory.setdefault(prompt, answer)
-        self._on_disk(lambda db: db.execute(_INSERT, (self._judge, prompt, answer)))
+    def put(self, prompt: str, answer: str, *, replace: bool = False) -> None:
+        """Store an answer; a prompt that has one already keeps it, unless told otherwise."""
+        if replace or prompt not in self._memory:
+            self._memory[prompt] = answer
+        statement = _REPLACE if replace else _INSERT
+        self._on_disk(lambda db: db.execute(statement, (self._judge, prompt, answer)))
 
     def _select(self, db: sqlite3.Connection, prompts: Iterable[str]) -> dict[str, str]:
         rows = (

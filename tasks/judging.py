@@ -18,7 +18,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
@@ -52,6 +52,9 @@ class Counts:
     failed: int
 
 
+Keeps = Callable[[str], bool]
+
+
 class Judge:
     """Asks one model, and asks nothing twice; safe for several threads and processes.
 
@@ -69,6 +72,7 @@ class Judge:
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="judge")
         self._lock = threading.Lock()
         self._running: dict[str, Future[str | None]] = {}
+        self._not_kept: dict[str, str] = {}
         self._counts = {"answered": 0, "reused": 0, "failed": 0}
         self._failed_in_a_row = 0
 
@@ -91,24 +95,38 @@ class Judge:
         """Tell whether the judge replies to a short prompt, once ever: its reply is kept too."""
         return self.ask([_PROBE]) != [None]
 
-    def ask(self, prompts: Sequence[str], system: str = "") -> list[str | None]:
-        """Return the judge's reply to each prompt, None where it gave none; raises nothing.
+    def ask(
+        self, prompts: Sequence[str], system: str = "", keeps: Keeps = lambda reply: True
+    ) -> list[str | None]:
+        """Return the judge's reply to each prompt, None where it gave none.
 
         Equal prompts are asked once, and what was ever answered is not asked again. A failure is
-        not kept: the next call asks again. After 30 failures in a row nothing more is asked.
+        not kept: the next call asks again. After 30 failures in a row nothing more is asked. Raises
+        only what `keeps` does.
 
         Args:
             prompts: User turns; [] gives [].
             system: System turn of all of them, "" for none.
+            keeps: Tells whether a reply says what was asked for. One that does not serves this
+                process alone: the next run asks again, also where an earlier one had kept it.
         """
         sent = [(_sendable(system), _sendable(prompt)) for prompt in prompts]
         keys = [_key(*turns) for turns in sent]
         wanted = dict(zip(keys, sent, strict=True))
-        known: dict[str, str | None] = {**self._store.get(wanted)}
+        known: dict[str, str | None] = {**self._known(wanted, keeps)}
         self._count("reused", len(known))
         missing = {key: turns for key, turns in wanted.items() if key not in known}
-        known |= self._wait({key: self._submit(key, *turns) for key, turns in missing.items()})
+        futures = {key: self._submit(key, *turns, keeps) for key, turns in missing.items()}
+        known |= self._wait(futures)
         return [known[key] for key in keys]
+
+    def _known(self, keys: Iterable[str], keeps: Keeps) -> dict[str, str]:
+        """Return what was answered before: kept replies, and this process's others."""
+        wanted = list(keys)
+        kept = {key: reply for key, reply in self._store.get(wanted).items() if keeps(reply)}
+        with self._lock:
+            others = {key: self._not_kept[key] for key in wanted if key in self._not_kept}
+        return others | kept
 
     def _wait(self, futures: dict[str, Future[str | None]]) -> dict[str, str | None]:
         try:
@@ -122,18 +140,25 @@ class Judge:
             raise
         return {key: future.result() for key, future in futures.items()}
 
-    def _submit(self, key: str, system: str, prompt: str) -> Future[str | None]:
+    def _submit(self, key: str, system: str, prompt: str, keeps: Keeps) -> Future[str | None]:
         with self._lock:
             # Another thread may be asking the same, or may just have been answered.
             if key not in self._running:
-                self._running[key] = self._pool.submit(self._answer, key, system, prompt)
+                self._running[key] = self._pool.submit(self._answer, key, system, prompt, keeps)
             return self._running[key]
 
-    def _answer(self, key: str, system: str, prompt: str) -> str | None:
+    def _answer(self, key: str, system: str, prompt: str, keeps: Keeps) -> str | None:
         try:
-            answer = self._store.get([key]).get(key) or self._asked(system, prompt)
-            if answer is not None:
-                self._store.put(key, answer)
+            known = self._known([key], keeps)
+            if key in known:
+                return known[key]
+            answer = self._asked(system, prompt)
+            if answer is not None and keeps(answer):
+                # What is stored by now was kept by an earlier version, and says nothing.
+                self._store.put(key, answer, replace=bool(self._store.get([key])))
+            elif answer is not None:
+                with self._lock:
+                    self._not_kept[key] = answer
             return answer
         finally:
             with self._lock:

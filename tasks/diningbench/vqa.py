@@ -1,8 +1,8 @@
 """DiningBench VQA: from one answer to its record, with a judge's verdict and ROUGE scores.
 
 A judge is asked in `process_results`, one prompt a document and filter, in the host's threads: four
-by default, more with `--process-docs-parallel 16`. What a judge has answered is kept on disk, so
-the second filter, a rerun and a resumed run ask only what is missing.
+by default, more with `--process-docs-parallel 16`. Replies that state a verdict are kept on disk,
+so the second filter, a rerun and a resumed run ask only what is missing.
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ def judge_records(records: Sequence[VqaRecord], judge: Judge | None) -> list[Vqa
         prompts = [
             template.fill(records[n].question, records[n].truth, records[n].answer) for n in asked
         ]
-        replies = dict(zip(asked, judge.ask(prompts, template.system), strict=True))
+        replies = dict(
+            zip(asked, judge.ask(prompts, template.system, _states_a_verdict), strict=True)
+        )
         for n in places:
             known = replace(records[n], judge=fingerprint)
             judged[n] = _judged(known, replies[n]) if n in replies else _without_asking(known)
@@ -162,6 +164,10 @@ def _without_asking(record: VqaRecord) -> VqaRecord:
     if _left_out(record):
         return replace(record, not_judged="")
     return replace(record, verdicts={"official": False, "strict": False}, not_judged="")
+
+
+def _states_a_verdict(reply: str) -> bool:
+    return strict_verdict(reply) is not None
 
 
 def _judged(record: VqaRecord, reply: str | None) -> VqaRecord:

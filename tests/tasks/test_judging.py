@@ -250,6 +250,34 @@ def test_a_judge_that_replied_once_is_not_probed_again(run, bench):
 # Without a server
 
 
+def test_a_reply_that_says_nothing_is_not_kept(tmp_path):
+    def clear(reply):
+        return reply in ("yes", "no")
+
+    vague = Scripted({"a": "yes", "b": "It depends."}.get)
+    judge = judge_of(vague, tmp_path)
+    for _ in range(2):  # the second reader of a run, say
+        assert judge.ask(["a", "b"], keeps=clear) == ["yes", "It depends."]
+    assert sorted(vague.asked) == [("", "a"), ("", "b")]
+    assert judge.counts == Counts(answered=2, reused=2, failed=0)
+
+    # A later run asks what is missing, and keeps it.
+    better = Scripted({"a": "no", "b": "no"}.get)
+    for _ in range(2):
+        assert judge_of(better, tmp_path).ask(["a", "b"], keeps=clear) == ["yes", "no"]
+    assert better.asked == [("", "b")]
+
+
+def test_a_kept_reply_that_says_nothing_is_asked_again_and_replaced(tmp_path):
+    """Earlier versions kept every reply."""
+    judge_of(Scripted(lambda prompt: "It depends."), tmp_path).ask(["a"])
+    server = Scripted(lambda prompt: "no")
+    for _ in range(2):
+        judge = judge_of(server, tmp_path)
+        assert judge.ask(["a"], keeps=lambda reply: reply == "no") == ["no"]
+    assert len(server.asked) == 1
+
+
 def test_equal_prompts_are_asked_once():
     server = Scripted(lambda prompt: prompt.upper())
     judge = judge_of(server)
@@ -305,7 +333,7 @@ def test_an_interrupted_batch_leaves_nothing_queued():
 
     server = Scripted(answer)
     judge = judge_of(server, concurrency=1)
-    futures = {str(n): judge._submit(str(n), "", str(n)) for n in range(5)}
+    futures = {str(n): judge._submit(str(n), "", str(n), bool) for n in range(5)}
     assert begun.wait(20)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lmms_eval_food.tasks.judging.as_completed", interrupt)

@@ -233,6 +233,26 @@ def test_what_is_not_asked(unasked, correct):
     assert judged.judge.startswith("scripted:judge prompt@")
 
 
+def test_only_a_reply_without_a_verdict_is_asked_again_by_a_rerun(tmp_path):
+    """A judge whose reasoning was cut off, as its limit of tokens may do."""
+    replies = {"A": "<think>The answer says stewed, and the", "B": "yes"}
+
+    def run(server):
+        judge = Judge(server, AnswerStore(tmp_path, server.name))
+        found = [judge_records([record(raw, r)], judge) for r in READERS for raw in ("A", "B")]
+        return [one.correct for (one,) in found], len(server.asked)
+
+    first = Scripted()
+    first.answer = lambda system, prompt: (
+        first.asked.append(prompt) or replies["A" if "\nA\n" in prompt else "B"]
+    )
+    assert run(first) == ([False, True, None, True], 2)
+    assert run(Scripted("no")) == ([False, True, False, True], 1)
+
+
+READERS = ("official", "robust")
+
+
 @pytest.mark.parametrize("reader", ["official", "robust"])
 def test_a_judge_that_fails_makes_no_answer_wrong(reader):
     (judged,) = judge_records([record(reader=reader)], judge_of(Scripted(None)))
