@@ -123,6 +123,7 @@ class ReplaySimple(_NoPictureModel):
             if not responses:
                 raise ValueError("food_replay needs --model_args responses=FILE.jsonl[,FILE…]")
             self.recorded = RecordedAnswers.read([Path(name) for name in responses.split(",")])
+        self._looked_at: set[str] = set()
 
     @classmethod
     def create_from_arg_string(
@@ -141,6 +142,9 @@ class ReplaySimple(_NoPictureModel):
 
     def answer(self, task: str, docs: Sequence[Doc], doc_id: int) -> str:
         """Return the recorded answer, else the host's mark of a failed request."""
+        if self.rank == 0 and task not in self._looked_at:
+            self._looked_at.add(task)
+            self.recorded.warn_of_strangers(task, docs)
         doc = docs[doc_id]
         found = self.recorded.find(task, doc_id, doc)
         if found is None:
