@@ -3,44 +3,47 @@
 As it stands, the cache of lmms-eval 0.7.3
 
 - does not look at pictures, and in the chat form not at prompts, so it serves answers to others;
-- stores the text that stands for a failed request as an answer;
+- stores the text that stands for a failed request as an answer, and so async_openai's text for a
+  reply without content;
 - loses every answer of a backend that completes the generation settings it is given (async_openai
   does): it then stores under another key than it looks up;
 - stores nothing before the last request is answered, so a killed run leaves nothing;
-- never reads what a killed run left.
+- never reads what a killed run left;
+- calls a vLLM of several ranks on each rank as often as that rank has answers missing.
 
-`install` wraps `ResponseCache.execute`. Requests of our tasks are asked in portions, each stored
-before the next one begins; their key also holds a digest of what the model is sent; failures are
-handed on but not stored; and answers that killed runs left in the same folder are taken over.
-Requests of other tasks go their old way.
+`install` wraps `ResponseCache.execute`. What our tasks still lack is asked in portions, each stored
+before the next one begins; the key also holds a digest of what the model is sent (`cache_key`);
+failures and empty answers are handed on but not stored; and answers that killed runs left in the
+same folder are taken over (`cache_rows`). Before the first portion the largest prompts of all are
+tried (`rehearsal`). Ranks that share a vLLM call it equally often with equally many requests: who
+lacks fewer answers repeats one of its own requests and drops the answer (`ranks`). Requests of
+other tasks go their old way.
 
 A portion is LMMS_CACHE_CHECKPOINT_INTERVAL requests (256 unless set), but whole batches and eight
 times the requests in flight at least; a kill costs the answers of the portion that it hits. What
 stays as the host has it: its key holds the model's arguments as typed and the commit of the folder
 that it was started in, so another spelling or a new commit asks everything again; a run that is
 killed while it merges leaves `runs/.merge.lock`, at which later runs wait a minute before they go
-on without merging, until it is removed; and it never stores an empty answer, which is asked again.
+on without merging, until it is removed; and it stores no sampled answer (temperature above 0,
+do_sample, several answers): that is right, since two repeats would share one answer, but a killed
+run then begins again, which a warning says at its start.
 """
 
 from __future__ import annotations
 
-import copy
 import functools
-import hashlib
-import json
-import sqlite3
+import math
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from loguru import logger
 
-from lmms_eval_food.filters.reading import Status, unanswered
-from lmms_eval_food.tasks.made_with import is_ours
+from lmms_eval_food.filters.reading import unanswered
+from lmms_eval_food.tasks import cache_key, cache_rows, ranks, rehearsal
 
 if TYPE_CHECKING:
     from lmms_eval.api.instance import Instance
@@ -48,7 +51,9 @@ if TYPE_CHECKING:
 REQUEST_TYPE = "generate_until"
 PORTION = 256  # the host's own interval between two checkpoints
 ROUNDS = 8  # so many times the requests in flight: the last of a portion are waited for
-COLUMNS = "cache_key, request_type, task_name, doc_id, idx, gen_kwargs, response, created_at"
+COUNTERS = ("_hits", "_hits_shared", "_misses", "_skipped")
+
+Execute = Callable[..., list[Any]]
 
 _install_lock = threading.Lock()
 
@@ -59,81 +64,120 @@ def install() -> None:
 
     cache = getattr(response_cache, "ResponseCache", None)
     with _install_lock:
-        original = getattr(cache, "execute", None)
-        if cache is None or original is None:
+        execute, merge = getattr(cache, "execute", None), getattr(cache, "merge_shards", None)
+        if cache is None or execute is None or merge is None:
             warnings.warn(
-                "lmms-eval-food: this lmms-eval has no ResponseCache.execute. Do not use "
-                "--use_cache with it: failed requests would be taken for answers, and changed "
-                "pictures would not be seen.",
+                "lmms-eval-food: this lmms-eval has no ResponseCache.execute and merge_shards. Do "
+                "not use --use_cache with it: failed requests would be taken for answers, and "
+                "changed pictures would not be seen.",
                 stacklevel=2,
             )
-        elif not getattr(original, "knows_food_tasks", False):
-            cache.execute = _safe_for_our_tasks(original)
+        elif not getattr(execute, "knows_food_tasks", False):
+            cache.execute = _safe_for_our_tasks(execute)
+            cache.merge_shards = staticmethod(cache_rows.merging_without_blanks(merge))
 
 
-def digest(messages: Sequence[dict[str, Any]]) -> str:
-    """Return a digest of what the model is sent: turns, texts and pictures, in order.
-
-    Of a picture file its bytes count, of a mended picture its pixels.
-    """
-    turns = [[turn["role"], *map(_digest_of_part, turn["content"])] for turn in messages]
-    return hashlib.sha256(json.dumps(turns).encode()).hexdigest()
-
-
-def _digest_of_part(part: dict[str, Any]) -> list[str]:
-    if part["type"] == "text":
-        return ["text", part["text"]]
-    image = part["url"]
-    data = getattr(image, "data", None)
-    if not isinstance(data, bytes):
-        data = f"{image.mode} {image.size} ".encode() + image.tobytes()
-    return [part["type"], hashlib.sha256(data).hexdigest()]
-
-
-def _safe_for_our_tasks(original: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+def _safe_for_our_tasks(original: Execute) -> Execute:
     @functools.wraps(original)
     def execute(self: Any, lm: Any, reqtype: str, requests: list[Instance]) -> list[Any]:
-        asked = {place for place, request in enumerate(requests) if _config(request) is not None}
-        if reqtype != REQUEST_TYPE or not asked:
+        ours = [n for n, request in enumerate(requests) if cache_key.config_of(request) is not None]
+        # A rank that has none of ours still has to keep step with those that do.
+        if reqtype != REQUEST_TYPE or not (ours or ranks.in_step(lm)):
             return original(self, lm, reqtype, requests)
         answers: list[Any] = [None] * len(requests)
-        others = [place for place in range(len(requests)) if place not in asked]
-        for place, answer in zip(
-            others, original(self, lm, reqtype, [requests[n] for n in others]), strict=True
-        ):
+        others = sorted(set(range(len(requests))) - set(ours))
+        model = _Model(lm, [requests[n] for n in ours], requests[-1:])
+        for place, answer in zip(ours, _answers(self, original, model), strict=True):
             answers[place] = answer
-        _take_over(self, {requests[place].task_name for place in asked})
-        for number, places in enumerate(_portions(sorted(asked), self, lm)):
-            if number:
-                _renew_connections(lm)
-            model = _Model(lm, [requests[place] for place in places])
-            kept = original(self, model, reqtype, model.keyed)
-            for place, answer in zip(places, model.with_failures(kept), strict=True):
-                answers[place] = answer
+        theirs = original(self, lm, reqtype, [requests[n] for n in others])
+        for place, answer in zip(others, theirs, strict=True):
+            answers[place] = answer
         return answers
 
     cast(Any, execute).knows_food_tasks = True
     return execute
 
 
-def _config(request: Instance) -> Any | None:
-    """Return the configuration of a request's task when it is one of ours."""
-    for argument in request.args:
-        config = getattr(getattr(argument, "__self__", None), "config", None)
-        if config is not None:
-            return config if is_ours(config) else None
-    return None
+def _answers(cache: Any, original: Execute, model: _Model) -> list[Any]:
+    """Return an answer a request: the cache's where it has one, the model's for the others."""
+    lm = model.lm
+    cache_rows.prepare(cache, {request.task_name for request in model.keyed})
+    missing = _missing(cache, original, model.keyed)
+    _warn_of_sampling(missing)
+    mine = (len(model.keyed), len(missing), {request.task_name for request in missing})
+    owned, numbers, tasks = zip(*ranks.gathered(lm, mine), strict=True)
+    longest = max(numbers)
+    answers: dict[int, Any] = {}
+
+    def ask(keyed: Sequence[Instance], number: int = 0) -> None:
+        kept = model.asked(original, cache, keyed, number)
+        answers.update(zip(map(id, keyed), kept, strict=True))
+
+    if longest:
+        if ranks.in_step(lm):
+            ranks.refuse_idle(owned)
+        wanted = set().union(*tasks)
+        with rehearsal.before(lm, [r for r in model.originals if r.task_name in wanted]):
+            size = _portion(cache, lm)
+            for start in range(0, longest, size):
+                if start:
+                    _renew_connections(lm)
+                number = min(size, longest - start) if ranks.in_step(lm) else 0
+                ask(missing[start : start + size], number)
+    asked = set(answers)
+    ask([key for key in model.keyed if id(key) not in asked])
+    return [answers[id(key)] for key in model.keyed]
 
 
-def _portions(places: list[int], cache: Any, lm: Any) -> Iterator[list[int]]:
-    """Cut the requests so that storing after each portion costs the model next to nothing."""
+class _MissingError(Exception):
+    """Carries the requests that the cache would hand to the model."""
+
+
+class _NoModel:
+    """Stands in for the model to see what the cache lacks."""
+
+    def generate_until(self, keyed: list[Instance]) -> NoReturn:
+        raise _MissingError(keyed)
+
+
+def _missing(cache: Any, original: Execute, keyed: list[Instance]) -> list[Instance]:
+    """Return the requests that the cache has no answer to; what it counts stays as it was."""
+    counts = {name: getattr(cache, name) for name in COUNTERS if hasattr(cache, name)}
+    try:
+        original(cache, _NoModel(), REQUEST_TYPE, keyed)
+    except _MissingError as error:
+        missing: list[Instance] = error.args[0]
+        return missing
+    finally:
+        vars(cache).update(counts)
+    return []
+
+
+def _warn_of_sampling(requests: Iterable[Instance]) -> None:
+    from lmms_eval.caching.response_cache import extract_gen_kwargs, is_deterministic
+
+    sampled = sorted(
+        {
+            request.task_name
+            for request in requests
+            if not is_deterministic(REQUEST_TYPE, extract_gen_kwargs(request))
+        }
+    )
+    if sampled:
+        logger.warning(
+            f"lmms-eval-food: --use_cache stores no answers of {', '.join(sampled)}: they are "
+            "sampled (temperature above 0, do_sample or several answers). If this run is killed, "
+            "the next one asks everything again."
+        )
+
+
+def _portion(cache: Any, lm: Any) -> int:
+    """Return a portion's size such that storing after each costs the model next to nothing."""
     interval = getattr(cache, "_checkpoint_interval", PORTION)  # LMMS_CACHE_CHECKPOINT_INTERVAL
     batch = _whole(getattr(lm, "batch_size_per_gpu", 1))
     in_flight = max(_whole(getattr(lm, name, 1)) for name in ("num_concurrent", "num_cpus"))
     size = max(interval, ROUNDS * in_flight if in_flight > 1 else 1)
-    size = -(-size // batch) * batch
-    for start in range(0, len(places), size):
-        yield places[start : start + size]
+    return math.ceil(size / batch) * batch
 
 
 def _renew_connections(lm: Any) -> None:
@@ -153,89 +197,57 @@ def _whole(value: Any) -> int:
 
 
 class _Model:
-    """Stands between cache and model for one portion.
+    """Stands between the cache and the model.
 
     The cache sees requests whose first text begins with a digest of what is sent, which is how it
-    gets into the key; the model gets the requests as they were. In place of a failure the cache
-    sees None, which it does not store.
+    gets into the key; the model gets the requests as they were. In place of a failure or an empty
+    answer the cache sees None, which it does not store.
     """
 
-    def __init__(self, lm: Any, requests: Sequence[Instance]) -> None:
-        self._lm = lm
+    def __init__(self, lm: Any, requests: Sequence[Instance], spare: Sequence[Instance]) -> None:
+        self.lm = lm
+        self.originals = list(requests)
         with ThreadPoolExecutor() as pool:  # what is sent has to be read from the disk
-            self.keyed = list(pool.map(lambda request: _keyed(lm, request), requests))
-        self._originals = {
-            id(key): request for key, request in zip(self.keyed, requests, strict=True)
-        }
-        self._failures: dict[int, Any] = {}
+            self.keyed = list(pool.map(lambda request: cache_key.keyed(lm, request), requests))
+        self._original = dict(zip(map(id, self.keyed), self.originals, strict=True))
+        self._spare = list(spare)
+        self._number = 0  # how many requests the next call must have at least
+        self._withheld: dict[int, Any] = {}
+
+    def asked(
+        self, original: Execute, cache: Any, keyed: Sequence[Instance], number: int
+    ) -> list[Any]:
+        """Return answers from the cache, which asks the model for those that it lacks.
+
+        Args:
+            original: The host's own `execute`.
+            cache: The host's cache.
+            keyed: Some of `self.keyed`.
+            number: How many requests the model must get, 0 for as many as are lacking.
+        """
+        self._number = number
+        kept = original(cache, self, REQUEST_TYPE, keyed)
+        if self._number:  # no call was needed here, but other ranks wait for it
+            self.generate_until([])
+        return [
+            self._withheld.get(id(key), answer) for key, answer in zip(keyed, kept, strict=True)
+        ]
 
     def generate_until(self, keyed: Sequence[Instance]) -> list[Any]:
-        """Ask the model."""
-        answers = self._lm.generate_until([self._originals[id(key)] for key in keyed])
-        self._failures |= {
-            id(key): answer for key, answer in zip(keyed, answers, strict=True) if _failed(answer)
-        }
+        """Ask the model; the cache calls this."""
+        requests = [self._original[id(key)] for key in keyed]
+        requests += self._spare * (self._number - len(requests))
+        self._number = 0
+        answers = self.lm.generate_until(requests)[: len(keyed)]
+        nothing = {id(k): a for k, a in zip(keyed, answers, strict=True) if _is_nothing(a)}
+        self._withheld |= nothing
         return [
-            None if id(key) in self._failures else answer
+            None if id(key) in nothing else answer
             for key, answer in zip(keyed, answers, strict=True)
         ]
 
-    def with_failures(self, kept: Sequence[Any]) -> list[Any]:
-        """Return the cache's answers, the failures put back where they were withheld."""
-        return [
-            self._failures.get(id(key), answer)
-            for key, answer in zip(self.keyed, kept, strict=True)
-        ]
 
-
-def _keyed(lm: Any, request: Instance) -> Instance:
-    doc_id, task, split = request.args[-3:]
-    config = cast(Any, _config(request))
-    sent = digest(config.doc_to_messages(lm.task_dict[task][split][doc_id]))
-    keyed = copy.copy(request)
-    # Settings of its own: the model may change those of the original.
-    rest = [copy.deepcopy(part) if isinstance(part, dict) else part for part in request.args[1:]]
-    keyed.arguments = (f"{sent} {request.args[0]}", *rest)
-    return keyed
-
-
-def _failed(answer: Any) -> bool:
+def _is_nothing(answer: Any) -> bool:
+    """Return whether an answer is a failure or empty, as the readings have it."""
     text = getattr(answer, "text", answer)
-    reading = unanswered(text) if isinstance(text, str) else None
-    return reading is not None and reading.status is Status.FAILED
-
-
-def _take_over(cache: Any, tasks: set[str]) -> None:
-    """Copy what killed runs left in the cache's folder into this run's own part of it, once."""
-    root, db = getattr(cache, "_cache_root", None), getattr(cache, "db", None)
-    if root is None or db is None or getattr(cache, "food_took_over", False):
-        return
-    cache.food_took_over = True
-    before = db.total_changes
-    for shard in sorted(Path(root).glob("runs/*/rank_*.db")):
-        # What the host has merged, it reads itself.
-        if (shard.parent / ".merged").exists() or shard == Path(cache.db_path):
-            continue
-        try:
-            rows = _rows(shard, tasks)
-        except sqlite3.Error as error:
-            logger.warning(f"lmms-eval-food: cannot read {shard}, left by an earlier run ({error})")
-            continue
-        marks = ", ".join("?" * len(COLUMNS.split(",")))
-        db.executemany(f"INSERT OR IGNORE INTO responses ({COLUMNS}) VALUES ({marks})", rows)
-    db.commit()
-    if db.total_changes > before:
-        logger.info(
-            f"lmms-eval-food: took over {db.total_changes - before} answers of earlier runs that "
-            "did not end"
-        )
-
-
-def _rows(shard: Path, tasks: set[str]) -> list[tuple[Any, ...]]:
-    connection = sqlite3.connect(shard, timeout=10)
-    try:
-        marks = ", ".join("?" * len(tasks))
-        query = f"SELECT {COLUMNS} FROM responses WHERE task_name IN ({marks})"
-        return connection.execute(query, sorted(tasks)).fetchall()
-    finally:
-        connection.close()
+    return text is None or (isinstance(text, str) and unanswered(text) is not None)

@@ -6,9 +6,11 @@ written. So before the host's vLLM backend sends a run's first request, each of 
 prompts is asked for one token. vLLM itself then says whether it fits; this module only says it in
 time, with the task, the document and the remedy. What fitted is in vLLM's prefix cache afterwards.
 
-The host gives no place for this, so `install` wraps the backend's `generate_until`. Requests of
-other tasks go their old way. A server's limits (`vllm serve`) are its own: it refuses single
-requests, which are counted as failed.
+The host gives no place for this, so `install` wraps the backend's `generate_until`. Whoever calls
+that more than once a run, as our part of the response cache does, wraps the calls in `before`.
+Ranks that share a vLLM try the same prompts in the same order. Requests of other tasks go their old
+way. A server's limits (`vllm serve`) are its own: it refuses single requests, which are counted as
+failed.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ import functools
 import importlib
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from loguru import logger
 
+from lmms_eval_food.tasks import ranks
 from lmms_eval_food.tasks.made_with import is_ours
 
 if TYPE_CHECKING:
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 
 BACKEND = "lmms_eval.models.chat.vllm"
 MARK = "_food_rehearsed"
+DONE_BEFORE = "_food_rehearsed_before"
 # What a picture may be worth in bytes of text: nothing, a thumbnail, a photo, a large photo.
 PICTURE_BYTES = (0, 100, 1000, 10_000)
 
@@ -60,9 +65,8 @@ def install() -> None:
 def _rehearsing(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def generate_until(self: Any, requests: Sequence[Instance]) -> Any:
-        # Under torchrun the ranks of one tensor-parallel group must ask in step, and their shares
-        # need not hold the same tasks.
-        if self.world_size == 1 or self.tensor_parallel_size == 1:
+        if not vars(self).get(DONE_BEFORE):
+            ranks.refuse_idle(ranks.gathered(self, len(requests)))
             rehearse(self, requests)
         return original(self, requests)
 
@@ -70,11 +74,32 @@ def _rehearsing(original: Callable[..., Any]) -> Callable[..., Any]:
     return generate_until
 
 
+@contextmanager
+def before(lm: Any, requests: Sequence[Instance]) -> Iterator[None]:
+    """Rehearse for all calls of the model inside the block, which then do not.
+
+    Args:
+        lm: Any model of the host; nothing happens unless it is the vLLM backend.
+        requests: What will be asked inside the block. Ranks that share a vLLM must enter together.
+
+    Raises:
+        SystemExit: vLLM refuses a prompt.
+    """
+    if getattr(getattr(type(lm), "generate_until", None), "rehearses", False):
+        rehearse(lm, requests)
+        vars(lm)[DONE_BEFORE] = True
+    try:
+        yield
+    finally:
+        getattr(lm, "__dict__", {}).pop(DONE_BEFORE, None)
+
+
 def rehearse(lm: Any, requests: Sequence[Instance]) -> None:
     """Ask the largest prompts of the requests' tasks for one token each, once a task and model.
 
     The whole table counts, whatever --limit: a short trial run should meet what the full one will.
     A task whose longest answers the context cannot hold beside its largest prompt gets a warning.
+    Of ranks that share a vLLM, all try the tasks that each of them has requests of.
 
     Args:
         lm: The host's vLLM backend.
@@ -84,12 +109,14 @@ def rehearse(lm: Any, requests: Sequence[Instance]) -> None:
         SystemExit: vLLM refuses a prompt; with one message that says which and why.
     """
     done: set[str] = lm.__dict__.setdefault(MARK, set())
+    first: dict[str, Instance] = {}
     for request in requests:
         task = request.arguments[4]
-        if task in done or not _ours(request):
-            continue
+        if task not in done and task not in first and _ours(request):
+            first[task] = request
+    for task in sorted(set.intersection(*ranks.gathered(lm, set(first)))):
         done.add(task)
-        _rehearse_task(lm, request)
+        _rehearse_task(lm, first[task])
 
 
 def _rehearse_task(lm: Any, request: Instance) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
-import json
-import shutil
 import sqlite3
+import sys
 import types
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,91 +14,24 @@ import pytest
 from loguru import logger
 from PIL import Image
 
-from lmms_eval_food.filters.reading import FAILURE_MARKERS
-from lmms_eval_food.tasks import host_cache, picture_files
-from lmms_eval_food.tasks.plugin import TASK_FOLDER
-
-TASK = "diningbench_cls"
-OTHER = "culturalmenu_binary"
-FAILED = f"{FAILURE_MARKERS[0]} after 5 retries] Connection error."
-
-
-class KilledError(Exception):
-    """Stands for the end of the process."""
-
-
-class Model:
-    """Answers with the document's number, except where told otherwise, and notes who asked."""
-
-    def __init__(self, tasks: dict[str, Any], **told: Any) -> None:
-        self.task_dict = {name: task.dataset for name, task in tasks.items()}
-        self.answers: dict[int, Any] = told.get("answers", {})
-        self.killed_by: int | None = told.get("killed_by")
-        self.portions: list[list[int]] = []
-        self.contexts: list[str] = []
-        vars(self).update(told.get("attributes", {}))
-
-    @property
-    def asked(self) -> list[int]:
-        return [doc_id for portion in self.portions for doc_id in portion]
-
-    def generate_until(self, requests: Sequence[Any]) -> list[Any]:
-        self.portions.append([request.doc_id for request in requests])
-        self.contexts += [request.args[0] for request in requests]
-        if self.killed_by in self.portions[-1]:
-            raise KilledError
-        return [
-            self.answers.get(request.doc_id, f"answer {request.doc_id}") for request in requests
-        ]
-
-
-@pytest.fixture
-def root(mini_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data root of its own, which a test may change."""
-    copied = tmp_path / "data"
-    shutil.copytree(mini_root, copied)
-    monkeypatch.setenv("LMMS_EVAL_FOOD_DATA", str(copied))
-    monkeypatch.delenv("LMMS_CACHE_CHECKPOINT_INTERVAL", raising=False)
-    return copied
-
-
-def load(form: str = "chat", names: Sequence[str] = (TASK,)) -> dict[str, Any]:
-    from lmms_eval.tasks import TaskManager
-
-    manager = TaskManager("ERROR", include_path=str(TASK_FOLDER), include_defaults=False)
-    return {name: manager.load_task_or_group([name], task_type=form)[name] for name in names}
-
-
-def requests_of(task: Any, number: int) -> list[Any]:
-    name, split = task.config.task, task.config.test_split
-    return [
-        task.construct_requests(
-            doc_id=n,
-            ctx=task.fewshot_context(task.dataset[split][n], 0),
-            metadata={"task": name, "doc_id": n, "repeats": 1, "split": split},
-        )
-        for n in range(number)
-    ]
-
-
-def run(folder: Path, model: Model, requests: Sequence[Any], tasks: dict[str, Any]) -> list[Any]:
-    """One run of the host as far as its cache sees it."""
-    from lmms_eval.caching.response_cache import ResponseCache
-
-    cache = ResponseCache.create(str(folder), model="m", model_args="a=1", task_dict=tasks)
-    try:
-        answers: list[Any] = cache.execute(model, "generate_until", list(requests))
-    except KilledError:
-        cache.close()  # a killed process closes nothing, but also merges nothing
-        raise
-    cache.finalize(success=True)
-    return answers
+from lmms_eval_food.filters.reading import FAILURE_MARKERS, NO_CONTENT
+from lmms_eval_food.tasks import host_cache, rehearsal
+from tests.tasks.cache_runs import (
+    FAILED,
+    OTHER,
+    TASK,
+    KilledError,
+    Model,
+    load,
+    requests_of,
+    run,
+)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["chat", "simple"])
 def test_failures_and_changed_pictures_are_asked_again(
-    root: Path, tmp_path: Path, form: str
+    changeable_root: Path, tmp_path: Path, form: str
 ) -> None:
     tasks = load(form)
     requests = requests_of(tasks[TASK], 4)
@@ -126,39 +57,8 @@ def test_failures_and_changed_pictures_are_asked_again(
 
 
 @pytest.mark.slow
-def test_changed_prompts_are_asked_again(root: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "cache"
-    tasks = load()
-    run(folder, Model(tasks), requests_of(tasks[TASK], 3), tasks)
-
-    table = root / "diningbench" / "classification.jsonl"
-    rows = [json.loads(line) for line in table.read_text("utf-8").splitlines()]
-    rows[2]["prompt"] += " 谢谢"
-    table.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    tasks = load()
-    model = Model(tasks)
-    run(folder, model, requests_of(tasks[TASK], 3), tasks)
-    assert model.asked == [2]
-
-
-@pytest.mark.slow
-def test_a_pixel_limit_makes_other_requests(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "cache"
-    tasks = load()
-    requests = requests_of(tasks[TASK], 2)
-    run(folder, Model(tasks), requests, tasks)
-    monkeypatch.setenv("LMMS_EVAL_FOOD_MAX_PIXELS", "100")
-    model = Model(tasks)
-    run(folder, model, requests, tasks)
-    assert model.asked == [0, 1]
-    atexit.unregister(picture_files.report_mended)  # its stream is closed when the tests end
-
-
-@pytest.mark.slow
 def test_a_killed_run_is_continued(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    changeable_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LMMS_CACHE_CHECKPOINT_INTERVAL", "3")
     tasks = load()
@@ -181,25 +81,7 @@ def test_a_killed_run_is_continued(
 
 
 @pytest.mark.slow
-def test_what_cannot_be_read_is_reported_and_asked_again(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tasks = load()
-    folder = tmp_path / "cache"
-    broken = folder / "runs" / "killed" / "rank_0.db"
-    broken.parent.mkdir(parents=True)
-    broken.write_bytes(b"SQLite format 3\x00" + b"x" * 5000)
-    lines: list[str] = []
-    handle = logger.add(lines.append, level="WARNING", format="{message}")
-    model = Model(tasks)
-    run(folder, model, requests_of(tasks[TASK], 2), tasks)
-    logger.remove(handle)
-    assert model.asked == [0, 1]
-    assert [line for line in lines if str(broken) in line]
-
-
-@pytest.mark.slow
-def test_requests_of_other_tasks_go_the_hosts_way(root: Path, tmp_path: Path) -> None:
+def test_requests_of_other_tasks_go_the_hosts_way(changeable_root: Path, tmp_path: Path) -> None:
     tasks = load(names=(TASK, OTHER))
     ours, foreign = requests_of(tasks[TASK], 3), requests_of(tasks[OTHER], 3)
     for name in ("doc_to_messages", "doc_to_visual", "process_docs"):
@@ -242,21 +124,132 @@ def unwrapped() -> Callable[..., list[Any]]:
 
 
 @pytest.mark.slow
-def test_an_answer_that_quotes_the_mark_is_an_answer(root: Path, tmp_path: Path) -> None:
+def test_an_answer_that_quotes_the_mark_is_an_answer(changeable_root: Path, tmp_path: Path) -> None:
     tasks = load()
-    requests = requests_of(tasks[TASK], 4)
-    said = {0: f"B, not {FAILED}", 1: FAILURE_MARKERS[1], 2: f"\n {FAILED}", 3: None}
+    requests = requests_of(tasks[TASK], 3)
+    said = {0: f"B, not {FAILED}", 1: FAILURE_MARKERS[1], 2: f"\n {FAILED}"}
     folder = tmp_path / "cache"
     assert run(folder, Model(tasks, answers=said), requests, tasks) == list(said.values())
     again = Model(tasks)
     run(folder, again, requests, tasks)
-    assert again.asked == [1, 2, 3]
+    assert again.asked == [1, 2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole_result", [False, True])
+def test_empty_answers_of_any_kind_are_handed_on_and_asked_again(
+    changeable_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole_result: bool
+) -> None:
+    from lmms_eval.api.instance import GenerationResult
+
+    # As in one Slurm job, where a run also reads the audit log of the one before.
+    monkeypatch.setenv("LMMS_CACHE_RUN_ID", "job")
+    tasks = load()
+    requests = requests_of(tasks[TASK], 4)
+    said: dict[int, Any] = {0: "", 1: " \n", 2: NO_CONTENT}
+    if whole_result:
+        said = {n: GenerationResult(text=text) for n, text in said.items()}
+    else:
+        said[3] = None
+    for _ in range(2):
+        model = Model(tasks, answers=said)
+        answers = run(tmp_path / "cache", model, requests, tasks)
+        assert answers[: len(said)] == list(said.values())
+        assert model.asked[: len(said)] == list(said)
+    last = Model(tasks)
+    assert run(tmp_path / "cache", last, requests, tasks) == [f"answer {n}" for n in range(4)]
+    assert last.asked == list(said)
+    silent = Model(tasks)
+    run(tmp_path / "cache", silent, requests, tasks)
+    assert silent.portions == []
+
+
+@pytest.mark.slow
+def test_sampled_answers_are_not_stored_which_is_said_at_the_start(
+    changeable_root: Path, tmp_path: Path
+) -> None:
+    tasks = load(names=(TASK, OTHER))
+    tasks[TASK].config.generation_kwargs["temperature"] = 0.6
+    requests = requests_of(tasks[TASK], 2) + requests_of(tasks[OTHER], 2)
+    lines: list[str] = []
+    said_when_asked: list[int] = []
+
+    class Noting(Model):
+        def generate_until(self, requests: Sequence[Any]) -> list[Any]:
+            said_when_asked.append(len(lines))
+            return super().generate_until(requests)
+
+    handle = logger.add(lines.append, level="WARNING", format="{message}")
+    for asked in ([0, 1, 0, 1], [0, 1]):
+        lines.clear()
+        model = Noting(tasks)
+        run(tmp_path / "cache", model, requests, tasks)
+        assert model.asked == asked
+        assert len(lines) == 1
+        assert TASK in lines[0]
+        assert OTHER not in lines[0]
+        assert "temperature" in lines[0]
+    logger.remove(handle)
+    assert said_when_asked == [1, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [20, 21])
+def test_all_prompts_are_tried_before_the_first_portion(
+    changeable_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    vllm, errors = types.ModuleType("vllm"), types.ModuleType("vllm.exceptions")
+    vllm.SamplingParams = dict  # type: ignore[attr-defined] # a stand-in
+    monkeypatch.setitem(sys.modules, "vllm", vllm)
+    monkeypatch.setitem(sys.modules, "vllm.exceptions", errors)
+    monkeypatch.setenv("LMMS_CACHE_CHECKPOINT_INTERVAL", "4")
+    events: list[str] = []
+
+    class Client:
+        """Takes so many pictures; the prompts that the second task needs have up to 21."""
+
+        model_config = types.SimpleNamespace(max_model_len=10**6)
+
+        def chat(self, messages: Any, **_: Any) -> Any:
+            parts = [part for turn in messages[0] for part in turn["content"]]
+            if sum(part["type"] == "image" for part in parts) > most:
+                raise ValueError("too many")
+            events.append("tried")
+            return [types.SimpleNamespace(prompt_token_ids=[0] * 10)]
+
+    class Backend(Model):
+        client = Client()
+        chat_template = None
+
+        def make_one_request(self, request: Any) -> Any:
+            _, messages, _, number, task, split = request.arguments
+            return messages(self.task_dict[task][split][number]), {}
+
+        def generate_until(self, requests: Sequence[Any]) -> list[Any]:
+            events.append("asked")
+            return super().generate_until(requests)
+
+    Backend.generate_until = rehearsal._rehearsing(Backend.generate_until)  # type: ignore[method-assign] # as installed
+    names = (TASK, "culturalmenu_mc")
+    tasks = load(names=names)
+    requests = [request for name in names for request in requests_of(tasks[name], 6)]
+    if most < 21:
+        with pytest.raises(SystemExit, match="culturalmenu_mc"):
+            run(tmp_path / "cache", Backend(tasks), requests, tasks)
+        assert "asked" not in events
+        return
+    run(tmp_path / "cache", Backend(tasks), requests, tasks)
+    tried = events.index("asked")
+    assert tried >= 2
+    assert events == ["tried"] * tried + ["asked"] * 3
+    run(tmp_path / "cache", Backend(tasks), requests, tasks)  # nothing is lacking: nothing is tried
+    assert len(events) == tried + 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["AsyncOpenAI", "OpenAI"])
 def test_only_an_asynchronous_client_gets_new_connections_between_portions(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    changeable_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     import openai
 
@@ -280,7 +273,7 @@ def test_only_an_asynchronous_client_gets_new_connections_between_portions(
 
 
 @pytest.mark.slow
-def test_a_model_may_complete_its_settings(root: Path, tmp_path: Path) -> None:
+def test_a_model_may_complete_its_settings(changeable_root: Path, tmp_path: Path) -> None:
     class Completing(Model):
         def generate_until(self, requests: Sequence[Any]) -> list[Any]:
             for request in requests:
@@ -310,7 +303,7 @@ def test_a_model_may_complete_its_settings(root: Path, tmp_path: Path) -> None:
     ],
 )
 def test_portions_fit_the_models_batches(
-    root: Path,
+    changeable_root: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     interval: str,
@@ -324,41 +317,6 @@ def test_portions_fit_the_models_batches(
     assert [len(portion) for portion in model.portions] == sizes
 
 
-def turns(*parts: dict[str, Any], role: str = "user") -> list[dict[str, Any]]:
-    return [{"role": role, "content": list(parts)}]
-
-
-RED, BLUE = Image.new("RGB", (4, 2), "red"), Image.new("RGB", (4, 2), "blue")
-
-
-def image(pixels: Image.Image) -> dict[str, Any]:
-    return {"type": "image", "url": pixels}
-
-
-def text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
-
-
-def test_a_digest_differs_where_the_model_could_see_a_difference() -> None:
-    made = [
-        turns(image(RED), text("a")),
-        turns(text("a"), image(RED)),
-        turns(image(BLUE), text("a")),
-        turns(image(RED.resize((2, 4))), text("a")),
-        turns(image(RED), text("b")),
-        turns(image(RED), text("a"), role="system"),
-        turns(image(RED), image(RED), text("a")),
-        turns(image(RED)) + turns(text("a")),
-        turns(text("a")),
-        turns(text('a"], ["text", "b')),
-        turns(text("a"), text("b")),
-        [],
-    ]
-    digests = [host_cache.digest(messages) for messages in made]
-    assert len(set(digests)) == len(made)
-    assert digests == [host_cache.digest(messages) for messages in made]
-
-
 def test_installing_twice_wraps_once() -> None:
     from lmms_eval.caching.response_cache import ResponseCache
 
@@ -370,15 +328,15 @@ def test_installing_twice_wraps_once() -> None:
     assert ResponseCache.execute is first
 
 
-@pytest.mark.parametrize("present", [False, True])
+@pytest.mark.parametrize("there", [None, (), ("execute",), ("merge_shards",)])
 def test_a_host_without_the_cache_gets_a_warning(
-    monkeypatch: pytest.MonkeyPatch, present: bool
+    monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...] | None
 ) -> None:
     from lmms_eval import caching
 
     stand_in = types.SimpleNamespace()
-    if present:
-        stand_in.ResponseCache = type("ResponseCache", (), {})
+    if there is not None:
+        stand_in.ResponseCache = type("ResponseCache", (), dict.fromkeys(there, print))
     monkeypatch.setattr(caching, "response_cache", stand_in)
     with pytest.warns(UserWarning, match="--use_cache"):
         host_cache.install()

@@ -47,8 +47,6 @@ class Client:
 class Backend:
     """Stands in for the host's vLLM backend."""
 
-    world_size = 1
-    tensor_parallel_size = 1
     chat_template = None
 
     def __init__(self, client: Client) -> None:
@@ -76,7 +74,7 @@ class Task:
 
 
 def request(task: str = "ours", doc: int = 0, wanted: int = 64) -> Any:
-    hook = hooks.doc_to_messages if task == "ours" else warnings.warn
+    hook = warnings.warn if task == "theirs" else hooks.doc_to_messages
     settings = {"max_new_tokens": wanted}
     arguments = ("", Task(hook).doc_to_messages, settings, doc, task, "test")
     return types.SimpleNamespace(arguments=arguments)
@@ -143,13 +141,7 @@ def test_answers_that_must_be_cut_are_announced(
         assert "max_model_len" in logged[0]
 
 
-@pytest.mark.parametrize(
-    ("world_size", "tensor_parallel_size", "tried"),
-    [(1, 1, True), (1, 2, True), (2, 1, True), (2, 2, False)],
-)
-def test_installed_once_and_not_where_ranks_must_ask_in_step(
-    monkeypatch: pytest.MonkeyPatch, world_size: int, tensor_parallel_size: int, tried: bool
-) -> None:
+def test_installing_twice_wraps_once(monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType(rehearsal.BACKEND)
     backend = type("VLLM", (Backend,), {"generate_until": Backend.generate_until})
     module.VLLM = backend  # type: ignore[attr-defined] # a stand-in
@@ -161,11 +153,47 @@ def test_installed_once_and_not_where_ranks_must_ask_in_step(
 
     client = Client()
     model = backend(client)
-    model.world_size, model.tensor_parallel_size = world_size, tensor_parallel_size
     requests = [request(doc=3)]
     assert model.generate_until(requests) == ["A"]
     assert model.sent == requests
-    assert bool(client.asked) == tried
+    assert [name for name, _ in client.asked] == ["long", "many"]
+
+
+def test_ranks_of_one_vllm_try_the_tasks_that_all_of_them_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rehearsal.ranks, "gathered", lambda lm, mine: [mine, {"a", "c"}])
+    tried: list[str] = []
+    monkeypatch.setattr(
+        rehearsal, "_rehearse_task", lambda lm, asked: tried.append(asked.arguments[4])
+    )
+    backend = Backend(Client())
+    rehearsal.rehearse(backend, [request(task) for task in "cbad"])
+    assert tried == ["a", "c"]
+
+
+@pytest.mark.parametrize("rehearses", [True, False])
+def test_before_tries_once_for_all_calls_inside(
+    monkeypatch: pytest.MonkeyPatch, rehearses: bool
+) -> None:
+    backend = type("VLLM", (Backend,), {})
+    if rehearses:
+        backend.generate_until = rehearsal._rehearsing(Backend.generate_until)  # type: ignore[attr-defined] # as installed
+    client = Client()
+    model = backend(client)
+    with rehearsal.before(model, [request()]):
+        assert bool(client.asked) == rehearses
+        monkeypatch.setattr(rehearsal.ranks, "gathered", lambda lm, mine: 1 / 0)
+        for doc in range(2):
+            assert model.generate_until([request(doc=doc)]) == ["A"]
+    if rehearses:
+        with pytest.raises(ZeroDivisionError):  # outside, ranks have to be heard again
+            model.generate_until([request()])
+
+
+def test_before_lets_any_model_pass() -> None:
+    with rehearsal.before(object(), []):
+        pass
 
 
 def test_another_backend_gets_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
