@@ -45,23 +45,25 @@ def max_pixels() -> int | None:
 def open_image(path: str, doc_id: str, data: bytes | None = None) -> Image.Image:
     """Return a picture as RGB, turned as its EXIF says, transparency on white.
 
-    A picture of more pixels than `max_pixels` is made smaller, its shape kept. A picture that is
-    missing or broken must not end a run: a 64x64 grey square takes its place, a warning names the
-    document once per path, and `broken_images` remembers the path.
+    EXIF data that cannot be read turn nothing. A picture of more pixels than `max_pixels` is made
+    smaller, its shape kept. A picture that is missing or broken, or of more pixels than Pillow
+    takes for safe, must not end a run: a 64x64 grey square takes its place, a warning names the
+    document once per path, and `broken_images` remembers the path. Where `max_pixels` is set, a
+    JPEG beyond Pillow's limit is made smaller while it is decoded.
 
     Args:
         path: The file.
         doc_id: The document it belongs to, for the warning.
         data: The file's bytes, where the caller has read them already.
     """
-    from PIL import Image, ImageOps
+    from PIL import Image
 
     limit = max_pixels()
     try:
         data = Path(path).read_bytes() if data is None else data
-        with Image.open(BytesIO(data)) as image:
+        with _opened(data, limit) as image:
             check_whole(str(image.format), data)
-            return _within(limit, _as_rgb(ImageOps.exif_transpose(image)))
+            return _within(limit, _as_rgb(_upright(image)))
     except Exception as error:  # Pillow's readers raise nearly anything on a broken file
         with _broken_lock:
             first = path not in _broken
@@ -72,6 +74,62 @@ def open_image(path: str, doc_id: str, data: bytes | None = None) -> Image.Image
                 "a grey square takes its place"
             )
         return Image.new("RGB", PLACEHOLDER_SIZE, GREY)
+
+
+def _opened(data: bytes, limit: int | None) -> Image.Image:
+    """Open a picture; a JPEG beyond Pillow's limit at half its size or less, where `limit` is set.
+
+    Raises:
+        ValueError: the picture has more pixels than Pillow takes for safe; says what to do.
+        Exception: nearly anything, on a broken file.
+    """
+    from PIL import Image, JpegImagePlugin
+
+    try:
+        return Image.open(BytesIO(data))
+    except Image.DecompressionBombError as error:
+        remedy = f"make the file smaller, or a JPEG and set {MAX_PIXELS}"
+        if limit is not None and data.startswith(b"\xff\xd8"):
+            # The plugin itself does not refuse; its decoder leaves out 1/2 to 7/8 of each side.
+            image = JpegImagePlugin.JpegImageFile(BytesIO(data))
+            scale = min(0.5, math.sqrt(limit / (image.width * image.height)))
+            image.draft(None, (max(1, int(image.width * scale)), max(1, int(image.height * scale))))
+            if image.width * image.height <= 2 * (Image.MAX_IMAGE_PIXELS or math.inf):
+                return image
+            remedy = f"make the file smaller, or lower {MAX_PIXELS}"
+        raise ValueError(f"{error} To send it, {remedy}") from error
+
+
+def turn_of(image: Image.Image) -> int:
+    """Return how EXIF says that an open picture lies: 1 upright, 2 to 8 turned or mirrored.
+
+    1 also where it says nothing, or what cannot be read.
+    """
+    from PIL import ExifTags
+
+    try:
+        turn = image.getexif().get(ExifTags.Base.Orientation)
+        return int(turn) if turn in range(2, 9) else 1
+    except Exception:  # Pillow raises nearly anything on malformed EXIF data
+        return 1
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """Undo what `turn_of` returns. Not ImageOps.exif_transpose: it raises on malformed EXIF."""
+    from PIL.Image import Transpose
+
+    image.load()  # a broken file is found here, not taken for broken EXIF data
+    undone = {
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }
+    method = undone.get(turn_of(image))
+    return image if method is None else image.transpose(method)
 
 
 def check_whole(kind: str, data: bytes) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from loguru import logger
-from PIL import ExifTags, Image
+from PIL import Image
 
 from lmms_eval_food.tasks import images
 
@@ -85,6 +85,8 @@ def picture(path: str, doc_id: str, data: bytes | None = None) -> Image.Image:
             reason = _why_mend(header, data)
             if not reason:
                 return FilePicture(path, doc_id, data, header)
+    except Image.DecompressionBombError:
+        reason = f"more than {images.max_pixels()} pixels"
     except Exception:  # like `images.open_image`, which says what is wrong
         reason = "a header that cannot be read"
     image = images.open_image(path, doc_id, data)
@@ -100,6 +102,9 @@ def _why_mend(header: Image.Image, data: bytes) -> str:
         return f"format {kind}"
     if header.mode not in ("RGB", "L"):
         return f"colour mode {header.mode}"
+    # Pillow calls 16-bit colour RGB too. The byte behind width and height is the bit depth.
+    if kind == "PNG" and data[12:16] == b"IHDR" and data[24] == 16:
+        return "16 bit"
     if header.has_transparency_data:
         return "transparency"
     if getattr(header, "n_frames", 1) > 1:
@@ -108,16 +113,11 @@ def _why_mend(header: Image.Image, data: bytes) -> str:
     if limit is not None and header.width * header.height > limit:
         return f"more than {limit} pixels"
     if kind == "PNG":
-        turned = any(mark in data for mark in PNG_ORIENTATION) and _turned(header)
+        turned = any(mark in data for mark in PNG_ORIENTATION) and images.turn_of(header) != 1
     else:
-        turned = _turned(header)
+        turned = images.turn_of(header) != 1
     images.check_whole(kind, data)
     return "EXIF rotation" if turned else ""
-
-
-def _turned(header: Image.Image) -> bool:
-    # 1 is upright; what is not 2 to 8 means nothing.
-    return header.getexif().get(ExifTags.Base.Orientation) in range(2, 9)
 
 
 def mended_pictures() -> dict[str, str]:

@@ -7,8 +7,10 @@ import base64
 import copy
 import hashlib
 import pickle
+import struct
 import types
 import warnings
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
@@ -20,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loguru import logger
-from PIL import Image, ImageFile
+from PIL import Image, ImageFile, ImageOps
 from qwen_vl_utils import process_vision_info
 
 from lmms_eval_food.tasks import images, picture_files
@@ -126,7 +128,24 @@ def test_transformers_backends_get_the_same_pixels(tmp_path: Path) -> None:
     assert np.array_equal(np.asarray(seen), np.asarray(photo((56, 56))))
 
 
+def png16() -> bytes:
+    """Eight by eight pixels of 16-bit colour: Pillow can read that, not write it."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        body = kind + data
+        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+
+    rows = (b"\0" + struct.pack(">HHH", 300, 40000, 65535) * 8) * 8
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 16, 2, 0, 0, 0))
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
+
+
 MENDED = {
+    "16 bit": png16(),
     "colour mode CMYK": encoded(photo(mode="CMYK"), "JPEG"),
     "colour mode P": encoded(photo(mode="P"), "PNG"),
     "colour mode RGBA": encoded(photo(mode="RGBA"), "PNG"),
@@ -188,6 +207,49 @@ def test_only_a_turned_file_is_turned(tmp_path: Path, kind: str, orientation: in
         assert path not in picture_files.mended_pictures()
 
 
+@pytest.mark.parametrize("kind", MIME)
+@pytest.mark.parametrize("turn", range(1, 9))
+def test_turning_is_pillows_own(tmp_path: Path, kind: str, turn: int) -> None:
+    data = turned(kind, turn)
+    expected = np.asarray(ImageOps.exif_transpose(Image.open(BytesIO(data))))
+    assert np.array_equal(np.asarray(picture(put(tmp_path, data), "d")), expected)
+
+
+BAD_EXIF = {
+    "other header": b"Exif\0\0garbagegarbage",
+    "zeros": b"Exif\0\0" + bytes(20),
+    "text": b"camera",
+    "nothing": b"\0\0\0\0",
+    "offset behind the end": b"Exif\0\0II*\0\xff\xff\xff\x7f",
+    "cut": b"Exif\0\0II*\0\x08\0\0\0\x05\0",
+    # Orientation 6, given as a text.
+    "other type": b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x02\0\0\0\x02\x36\0\0\0\0\0\0\0",
+}
+
+
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF")
+@pytest.mark.parametrize("kind", MIME)
+@pytest.mark.parametrize("exif", BAD_EXIF)
+def test_exif_data_that_cannot_be_read_turn_nothing(tmp_path: Path, kind: str, exif: str) -> None:
+    data = encoded(photo(), kind, exif=BAD_EXIF[exif])
+    path = put(tmp_path, data)
+    opened = picture(path, "d")
+    assert isinstance(opened, FilePicture)
+    assert opened.data == data
+    expected = np.asarray(Image.open(BytesIO(data)))
+    assert np.array_equal(np.asarray(images.open_image(path, "d")), expected)
+    assert path not in images.broken_images()
+
+
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF")
+def test_a_turned_picture_is_turned_though_the_rest_of_its_exif_is_cut(tmp_path: Path) -> None:
+    # Five entries are announced; the first, orientation 6, is the only one.
+    exif = b"Exif\0\0II*\0\x08\0\0\0\x05\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0"
+    path = put(tmp_path, encoded(photo(), "JPEG", exif=exif))
+    assert mended(path) == "EXIF rotation"
+    assert picture(path, "d").size == (30, 40)
+
+
 @pytest.mark.parametrize("host_flag", [False, True])
 @pytest.mark.parametrize("kind", MIME)
 @pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.9, 0.98])
@@ -247,6 +309,60 @@ def test_a_pixel_limit_makes_larger_pictures_smaller(
     assert isinstance(opened, FilePicture) == (limit == "1200")
     if limit != "1200":
         assert mended(path) == f"more than {limit} pixels"
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+@pytest.mark.parametrize(
+    ("kind", "limit", "size", "says"),
+    [
+        ("JPEG", "300", (20, 15), ""),
+        # 1,199 pixels would do, but Pillow's decoder only halves.
+        ("JPEG", "1199", (20, 15), ""),
+        # A quarter is 10 by 8 pixels, five too many.
+        ("JPEG", "75", (9, 7), ""),
+        ("JPEG", "", (64, 64), f"set {images.MAX_PIXELS}"),
+        ("PNG", "300", (64, 64), "make the file smaller, or a JPEG"),
+        ("WEBP", "", (64, 64), "make the file smaller, or a JPEG"),
+    ],
+)
+def test_a_picture_beyond_pillows_limit(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    limit: str,
+    size: tuple[int, int],
+    says: str,
+) -> None:
+    # 1,200 pixels are more than twice this; twice is what Pillow allows.
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 599)
+    monkeypatch.setenv(images.MAX_PIXELS, limit)
+    path = put(tmp_path, encoded(photo(), kind, **({"comment": limit} if kind == "JPEG" else {})))
+    lines: list[str] = []
+    handle = logger.add(lines.append, level="WARNING", format="{message}")
+    assert picture(path, "d").size == size
+    assert images.open_image(path, "d").size == size
+    logger.remove(handle)
+    assert (path in images.broken_images()) == bool(says)
+    if says:
+        assert len(lines) == 1
+        assert says in lines[0]
+    else:
+        assert lines == []
+        assert picture_files.mended_pictures()[path] == f"more than {limit} pixels"
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_a_limit_close_to_the_size_does_not_decode_more_than_is_safe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+    monkeypatch.setenv(images.MAX_PIXELS, "1000")
+    path = put(tmp_path, encoded(photo(), "JPEG", comment=b"close"))
+    lines: list[str] = []
+    handle = logger.add(lines.append, level="WARNING", format="{message}")
+    assert picture(path, "d").size == (64, 64)
+    logger.remove(handle)
+    assert f"lower {images.MAX_PIXELS}" in lines[0]
 
 
 @pytest.mark.parametrize("text", ["0", "-5", "a", "1e6", "1.5", "١٢", "9" * 5000])
