@@ -11,17 +11,21 @@ from lmms_eval_food.filters.nutrients import (
     NAMES,
     NUTRIENTS,
     UNIT,
-    amount_pattern,
     is_per_100,
-    matched_amount,
     nutrient_of,
-    read_amount,
     tidy,
 )
+from lmms_eval_food.filters.nutrition_amounts import (
+    NUMBER,
+    amount_pattern,
+    matched_amount,
+    read_amount,
+)
 
-# What may stand between a name and its number: markup, quotes, braces, LaTeX.
+# What may stand between a name and its number: HTML, markup, quotes, braces, LaTeX.
 _MARKUP = re.compile(
-    r"\*\*|__|\\(?:boxed|text|textbf|mathbf|mathrm|[,;!])|[\"`${}\\]|(?<!\d)'|'(?!\d)"
+    r"</?[a-z]{1,10}[ \t]?/?>"
+    r"|\*\*|__|\\(?:boxed|text|textbf|mathbf|mathrm|[,;!])|[\"`${}\\]|(?<!\d)'|'(?!\d)"
 )
 _SPACES = re.compile(r"[ \t]{2,}")
 _FILLERS = (
@@ -31,9 +35,9 @@ _FILLERS = (
 # A sum before its result: 200 + 78 = 278.
 _SUM = r"(?:[\d.,+×x*/() \tkcalg克千大卡\-]{1,100}=[ \t]{0,2}){0,3}"
 _GAP = (
-    rf"(?:[ \t_]{{0,2}}(?:[(\[](?P<bracket_unit>{UNIT})[)\]]"
-    rf"|(?P<own_unit>{UNIT})(?=[ \t]{{0,2}}[:=|])))?"
-    rf"(?:[ \t]{{0,3}}(?:[:|*≈~]|=>?|->|→|[-–—](?=[ \t])|{_FILLERS})){{0,6}}[ \t]{{0,3}}{_SUM}"
+    rf"(?:[ \t_]{{0,2}}(?:[(\[](?:in )?(?P<bracket_unit>{UNIT})[)\]]"
+    rf"|(?:in )?(?P<own_unit>{UNIT})(?=[ \t]{{0,2}}[:=|])))?"
+    rf"(?:[ \t]{{0,3}}(?:[:|*≈~]|=>?|->|→|—{{1,2}}|-(?=[ \t])|{_FILLERS})){{0,6}}[ \t]{{0,3}}{_SUM}"
 )
 # Not the nutrient itself: a part of it, or where it comes from.
 _PART = "".join(
@@ -50,11 +54,16 @@ _NAMED = "|".join(
 # A name and its amount, or an amount that a name may follow.
 _MENTION = re.compile(
     rf"(?P<total>\btotal[ \t_]{{1,2}}|总|總)?(?<![a-z]){_PART}(?:{_NAMED})(?![a-z])"
-    rf"{_GAP}{amount_pattern('after_')}"
-    rf"|(?<![a-z\d.,'’\-−–+×*/<>]){amount_pattern('ahead_')}"
+    # Several amounts in one row of a table belong to several columns.
+    rf"{_GAP}{amount_pattern('after_')}(?![ \t]{{0,2}}\|[ \t]{{0,2}}{NUMBER}(?![ \t]{{0,2}}%))"
+    rf"|(?<![a-z\d.'\-—+×*/<>])(?<!\d,){amount_pattern('ahead_')}"
 )
 _OWNER = re.compile(rf"[ \t]{{0,2}}(?:of[ \t]|的)?(?:total[ \t])?(?:{_NAMED})(?![a-z])")
 _ENERGY = re.compile(ENERGY_UNIT)
+_ANY_NAME = tuple(
+    re.compile(words + ("|" + ENERGY_UNIT if name == "calories" else ""))
+    for name, words in NAMES.items()
+)
 
 _CUES = (
     r"(?:\b(?:final(?:ly)?|answer|overall|totals?|therefore|thus|altogether|corrected)\b"
@@ -90,12 +99,14 @@ def read_text(text: str, cut_short: bool = False) -> tuple[dict[str, float] | No
     Rules:
 
     1. "pairs": a name and its amount on one line (``Fat: 15 g``, ``| Fat | 15 |``), or an amount
-       with its unit and the name (``15 g of fat``). Energy may lack its name where the text states
-       a single one (``350 kcal``). A nutrient that comes again with another amount, or a line that
-       announces a total or an answer, begins a new statement; the last statement with all four is
-       the answer. Not where an earlier complete one differs and no word tells that the last is
-       final, and not where a later mention contradicts it. Statements per 100 g do not count.
+       with its unit and the name (``15 g of fat``). Energy may lack its name where the text, or
+       what follows its last announced total, states a single one (``350 kcal``). A nutrient that
+       comes again with another amount, or a line that announces a total or an answer, begins a new
+       statement; the last statement with all four is the answer. Not where an earlier complete one
+       differs and no word tells that the last is final, and not where a later mention contradicts
+       it. Statements per 100 g do not count.
     2. "table": a row of four names and one row of amounts under it, or one such row called total.
+       Rows per 100 g do not count.
 
     Args:
         text: Any text.
@@ -120,6 +131,17 @@ def states_any(text: str) -> bool:
     return bool(_mentions(_prepared(text)))
 
 
+def names_all(text: str) -> bool:
+    """Tell whether a text names all four nutrients, with amounts or without."""
+    tidied = tidy(text)
+    return all(name.search(tidied) for name in _ANY_NAME)
+
+
+def announces(text: str) -> bool:
+    """Tell whether tidied words announce a final, total or corrected answer."""
+    return bool(_CUE.search(text))
+
+
 def _prepared(text: str) -> str:
     return _SPACES.sub(" ", _MARKUP.sub(" ", tidy(text)))
 
@@ -140,9 +162,11 @@ def _mentions(text: str) -> list[_Mention]:
             mentions += _mention(match, _name_in(owner), "ahead_", position)
         elif unit and _ENERGY.fullmatch(unit):
             energies += _mention(match, "calories", "ahead_", position)
-    nameless = len({energy.amount for energy in energies}) == 1
-    if nameless and not any(mention.nutrient == "calories" for mention in mentions):
-        return sorted([*mentions, energies[-1]], key=lambda mention: mention.start)
+    if energies and not any(mention.nutrient == "calories" for mention in mentions):
+        announced = max((match.start() for match in _NEW.finditer(text)), default=0)
+        last = [energy for energy in energies if energy.start > announced] or energies
+        if len({energy.amount for energy in last}) == 1:
+            return sorted([*mentions, last[-1]], key=lambda mention: mention.start)
     return mentions
 
 
@@ -201,7 +225,7 @@ def _table(lines: Sequence[str]) -> dict[str, float] | None:
             columns = {}
         elif {nutrient for nutrient, _ in named.values()} == set(NUTRIENTS):
             rows, columns = [], named
-        elif columns and any(any(map(str.isdigit, cell)) for cell in cells):
+        elif columns and any(map(str.isdigit, line)) and not is_per_100(cells[0]):
             rows.append((cells[0], _row(cells, columns)))
     totals = [amounts for name, amounts in rows if _CUE.search(name)]
     amounts = totals if len(rows) > 1 else [amounts for _, amounts in rows]

@@ -113,6 +113,16 @@ def test_official_lets_nan_through() -> None:
         '{"energy": "2176 kJ", "calories": 520, "protein": 31, "carbs": 58.5, "fat": 18}'.replace(
             '"energy": "2176 kJ", "calories": 520', '"calories": 520, "energy": "2176 kJ"'
         ),
+        '{"calories": 2175.68, "energy_unit": "kJ", "protein": 31, "carbs": 58.5, "fat": 18}',
+        '{"calories": 2175.68, "protein": 31, "carbs": 58.5, "fat": 18, '
+        '"units": {"calories": "kJ", "protein": "g", "carbs": "g", "fat": "g"}}',
+        '{"calories": {"value": 2175.68, "units": "kJ"}, "protein": 31, "carbs": 58.5, "fat": 18}',
+        '{"calories": 520, "protein": 31, "carbs": 58.5, "fat": {"total": 18, "saturated": 7}}',
+        '{"calories": 520, "macros": {"protein": "31 g", "carbs": "58.5 g", "fat": "18 g"}}',
+        '[{"name": "rice", "calories": 9, "protein": 9, "carbs": 9, "fat": 9}, '
+        '{"name": "Total", "calories": 520, "protein": 31, "carbs": 58.5, "fat": 18}]',
+        '{"kcal": "500\u2011540", "protein": "30\u221232 g", "carbs": "57\u301c60g", "fat": 18}',
+        '{"energy": "2175.68\u202fkJ", "protein": "31000\u00a0mg", "carbs": "58.5 (g)", "fat": 18}',
         JSON + '\n{"confidence": 0.8}',
         JSON + "\nI am [fairly] sure about the calories.",
     ],
@@ -152,7 +162,14 @@ def test_separators_in_bare_numbers() -> None:
         *('"unknown"', '"N/A"', '"18%"', '"<1 g"', '"18 or 20 g"', '"20-18 g"', '"18 kcal"'),
         *("1[8", "1 8", "1:8", "1_8", "1]8", '1"8"'),
         *('"18 g per 100 g"', '"18 g/100g"', '"2 oz"', '"18 g of 2 servings"', '"18 kJ"'),
-        *('{"value": 18, "unit": "oz"}', '{"min": 1, "max": 2}', "9" * 400, '"eighteen"'),
+        *('"18 ug"', '"0.36 两"', '"18 (oz)"', '{"value": 18, "unit": "µg"}'),
+        *(
+            '{"value": 18, "units": 3}',
+            '{"value": 18, "unit": "oz"}',
+            '{"min": 1, "max": 2}',
+            "9" * 400,
+            '"eighteen"',
+        ),
     ],
 )
 def test_what_is_no_amount_of_fat_is_not_guessed(value: str) -> None:
@@ -170,10 +187,56 @@ def test_what_is_no_amount_of_fat_is_not_guessed(value: str) -> None:
         '{"calories": 520, "protein": 31, "carbs": 58.5, "saturated fat": 18}',
         '{"calories_from_fat": 520, "protein": 31, "carbs": 58.5, "fat": 18}',
         '{"protein": 31, "carbs": 58.5, "fat": 18} with 520 bowls',
+        '{"basis": "per 100 g", ' + JSON[1:],
+        JSON[:-1] + ', "units": {"calories": "MJ"}}',
+        '[{"name": "dim sum", ' + JSON[1:] + ', {"name": "whole wheat bread", ' + DRAFT[1:] + "]",
+        DRAFT + "\nOn reflection: " + JSON.replace("18}", '"<18 g"}'),
+        DRAFT + "\nOn reflection: " + JSON[:40],
+        rf"{DRAFT} \boxed{{{JSON.replace('18}', 'null}')}}}",
     ],
-    ids=["list", "dishes", "per 100 g", "partial correction", "two energies", "part", "from", "no"],
+    ids=[
+        *("list", "dishes", "per 100 g", "partial correction", "two energies", "part", "from"),
+        *("no", "basis", "units", "names with total words", "unreadable after a draft"),
+        *("cut off after a draft", "unreadable box"),
+    ],
 )
 def test_a_doubtful_answer_is_not_guessed(text: str) -> None:
+    assert robust(text) == Status.UNREADABLE
+
+
+OTHER = '{"calories": 563, "protein": 26, "carbohydrates": 44, "fat": 33}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        rf"\boxed{{{JSON}}} For comparison, a burger: {OTHER}",
+        rf"Draft: \boxed{{{OTHER}}}. Better: $\boxed{{\{{{JSON[1:-1]}\}}}}$",
+        rf"{OTHER} \boxed{{\text{{Calories: }} 520, Protein: 31, Carbs: 58.5, Fat: 18}} {OTHER}",
+        f"{OTHER} {JSON}",
+        f'{JSON}\nWithout the rice it would be {{"calories": 200}}',
+        f'{JSON}\nTotal calories: {{"calories": 520}}',
+        f'{JSON}\nBreakdown: {{"rice": {{"calories": 200}}, "pork": {{"calories": 320}}}}',
+        f"Whole dish: {JSON}\nPer 100 g: {OTHER}",
+        f"整道菜：{JSON}\n每100克：{OTHER}",
+        f"Whole dish:\n```json\n{JSON}\n```\n### Per 100 g:\n\n```json\n{OTHER}\n```",
+        f"{JSON}\n{OTHER} (per 100 g)",
+        f"{OTHER}\nper 100 g. Whole dish: {JSON}",
+        f"{JSON} per 100 g: {OTHER}",
+        f"Per 100 g: {OTHER}\nPer serving of 250 g: {JSON}",
+    ],
+    ids=[
+        *("box first", "last box", "box in text", "last object", "fragment", "fragment agrees"),
+        *("parts", "per 100 g", "per 100 g zh", "per 100 g fenced", "per 100 g behind"),
+        *("per 100 g of the one before", "per 100 g of the next", "per serving"),
+    ],
+)
+def test_which_of_several_objects_decides(text: str) -> None:
+    assert robust(text) == DISH
+
+
+@pytest.mark.parametrize("text", [f"Per 100 g: {JSON}", f"{JSON} per 100 g", f"每100克：{JSON}"])
+def test_an_object_per_100_g_alone_is_no_answer(text: str) -> None:
     assert robust(text) == Status.UNREADABLE
 
 
@@ -233,6 +296,17 @@ UNITS += [
     "\n",
     "脂肪：１",
     "=",
+    "fat: 1 (g ",
+    "per 100 g ",
+    '{"fat": 1} per 100 g ',
+    'total {"fat": 1} ',
+    "\\boxed{fat: 1} ",
+    "fat——",
+    "<td>",
+    "\u00a0",
+    "12 kcal total\n",
+    "在1和",
+    "about ",
 ]
 
 

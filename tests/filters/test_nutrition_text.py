@@ -39,6 +39,19 @@ PAIRS = [
     "carbs 58.5, fat 18",
     "Per 100 g: calories 9, protein 9, carbs 9, fat 9. Per serving: calories 520, protein 31, "
     "carbs 58.5, fat 18",
+    "Energy: 2175.68 (kJ), protein: 31 (g), carbs: 58.5 (g), fat: 18 (g)",
+    "Energy: 2175.68\u202fkJ\nProtein: 31000\u00a0mg\nCarbs: 58.5-g\nFat: 18: g",
+    "Energy (in kJ): 2175.68\nProtein (in mg): 31000\nCarbs in g: 58.5\nFat: 18",
+    "fat: 18, protein: 31, carbs: 58.5, kcal: 520",
+    "Fat: 18; Carbs: 58.5; Protein: 31; Calories 520",
+    "Calories: 500\u2011540, protein: 30\u201032 g, carbs: 58\u221259 g, fat: 16\u301c20 g",
+    "大约含有520千卡热量，31克蛋白质，58.5克碳水化合物以及18克脂肪。",
+    "热量——520千卡\n蛋白质——31克\n碳水化合物——58.5克\n脂肪——18克",
+    "<tr><td>Calories</td><td>520</td></tr><tr><td>Protein</td><td>31 g</td></tr>"
+    "<tr><td>Carbs</td><td>58.5 g</td></tr><tr><td>Fat</td><td>18 g</td></tr>",
+    "Rice: 200 kcal, 4 g protein, 45 g carbs, 1 g fat\nPork: 320 kcal, 27 g protein, 13.5 g carbs, "
+    "17 g fat\nTotal: 520 kcal, 31 g protein, 58.5 g carbs, 18 g fat",
+    "| Energy | 520 | 26% |\n| Protein | 31 | 62% |\n| Carbs | 58.5 g | 20% |\n| Fat | 18 g | 9% |",
 ]
 
 
@@ -56,6 +69,8 @@ def test_names_with_amounts(text: str) -> None:
         "| Food | Energy (kJ) | Protein | Carbs | Fat |\n|-|-|-|-|-|\n| rice | 9 | 9 | 9 | 9 |\n"
         "| **Total** | 2175.68 | 31 | 58.5 | 18 |",
         "|热量(千卡)|蛋白质(克)|碳水化合物(克)|脂肪(克)|\n|520|31|58.5|18|",
+        "| | Calories | Protein | Carbs | Fat |\n|-|-|-|-|-|\n| Per 100 g | 9 | 9 | 9 | 9 |\n"
+        "| Whole dish | 520 | 31 | 58.5 | 18 |",
     ],
 )
 def test_tables_with_one_nutrient_a_column(rows: str) -> None:
@@ -73,6 +88,14 @@ def test_tables_with_one_nutrient_a_column(rows: str) -> None:
         "Calories: 520, protein: 31, carbs: 58.5",
         "Calories: 520, protein: 31, carbs: 58.5, saturated fat: 18",
         "Calories: 520, protein: 31, carbs: 58.5, fat: 30%",
+        "Energy: 2.18 MJ, protein: 31, carbs: 58.5, fat: 18",
+        "Energy: 2176; kJ, protein: 31, carbs: 58.5, fat: 18",
+        "Energy: 520千, protein: 31, carbs: 58.5, fat: 18",
+        "Calories: 520, protein: 31, carbs: 58.5, fat: 18 ug",
+        "Calories: 520, protein: 31, carbs: 58.5, fat: 18 (oz)",
+        "Calories: 520, protein: 31, carbs: 58.5, fat: 0.36两",
+        "| | rice | pork | total |\n|-|-|-|-|\n| Calories | 200 | 320 | 520 |\n"
+        "| Protein | 4 | 27 | 31 |\n| Carbs | 45 | 13.5 | 58.5 |\n| Fat | 1 | 17 | 18 |",
         "Calories: -520 kcal, protein: 31, carbs: 58.5, fat: 18",
         "Calories: 520 or 600, protein: 31, carbs: 58.5, fat: 18",
         "Calories: unknown, protein: 31 g (124 kcal), carbs: 58.5 g (234 kcal), fat: 18 g",

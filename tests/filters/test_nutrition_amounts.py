@@ -1,0 +1,108 @@
+"""Amounts of nutrients as texts of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmms_eval_food.filters.nutrition_amounts import read_amount
+
+
+@pytest.mark.parametrize(
+    ("nutrient", "text", "amount"),
+    [
+        ("calories", "418.4 kJ", 100),
+        ("calories", "418.4\u202fkJ", 100),
+        ("calories", "418.4\u2003kJ", 100),
+        ("calories", "418.4\u200bkJ", 100),
+        ("calories", "1\u202f464,4\u00a0kJ", 350),
+        ("calories", "418.4(kJ)", 100),
+        ("calories", "418.4 [kJ]", 100),
+        ("calories", "418.4-kJ", 100),
+        ("calories", "418.4: kJ", 100),
+        ("calories", "418.4, kJ", 100),
+        ("calories", "418.4 (in kJ)", 100),
+        ("calories", "418.4 (unit: kJ)", 100),
+        ("calories", "418.4 kilo joules", 100),
+        ("calories", "350 Cal", 350),
+        ("calories", "350 (approx.)", 350),
+        ("calories", "350 (for 2 people)", 350),
+        ("calories", "350 in total", 350),
+        ("calories", "350 (1464 kJ)", 350),
+        ("calories", "1464 (350 kcal)", None),
+        ("calories", "350 (1464 in kJ)", None),
+        ("calories", "1464; kJ", None),
+        ("calories", "1.464 MJ", None),
+        ("calories", "1.464 (MJ)", None),
+        ("calories", "1464000 J", None),
+        ("calories", "1464000 (in J)", None),
+        ("calories", "350 千", None),
+        ("calories", "350千", None),
+        ("calories", "350 or more", None),
+        ("calories", "350以上", None),
+        ("calories", "300\u2010400", 350),
+        ("calories", "300\u2011400 kcal", 350),
+        ("calories", "300\u2012400", 350),
+        ("calories", "300\u2212400", 350),
+        ("calories", "300 \u2013 400", 350),
+        ("calories", "300\u301c400千卡", 350),
+        ("calories", "300 至 400", 350),
+        ("calories", "300到400", 350),
+        ("calories", "between 300 and 400", 350),
+        ("calories", "about 300 to about 400", 350),
+        ("calories", "在300和400之间", 350),
+        ("calories", "400\u2011300", None),
+        ("calories", "100 kcal / 418 kJ", 100),
+        ("calories", "418.4 kilojoules (100 kcal)", 100),
+        ("calories", "1,200 kcal", 1200),
+        ("calories", "1 200", 1200),
+        ("calories", "1.200,5", 1200.5),
+        ("calories", "around 300 calories", 300),
+        ("calories", "300千卡左右", 300),
+        ("calories", "between 300 and 400 kcal", 350),
+        ("calories", "介于300到400大卡", 350),
+        ("calories", "418.4-836.8 kJ", 150),
+        ("calories", "300 kcal - 400 kcal", 350),
+        ("protein", "12,5 g", 12.5),
+        ("protein", "0,125", 0.125),
+        ("protein", "500mg to 1 g", 0.75),
+        ("protein", "１２克", 12),
+        ("protein", "**12 g**", 12),
+        ("protein", "12 g per serving", 12),
+        ("protein", "12 ± 3 g", 12),
+        ("protein", "0", 0),
+        ("protein", "12 and 14", None),
+        ("protein", "12 g, 14 g", None),
+        ("protein", "1/2 g", None),
+        ("protein", "4 × 3", None),
+        ("protein", "12 kcal", None),
+        ("protein", "20000\u00a0mg", 20),
+        ("protein", "12 grammes", 12),
+        ("protein", "12 gr", 12),
+        ("protein", "12 (g)", 12),
+        ("protein", "12 ml", None),
+        ("protein", "12 ug", None),
+        ("protein", "12 µg", None),
+        ("protein", "12 \u03bcg", None),
+        ("protein", "12 mcg", None),
+        ("protein", "12 lb", None),
+        ("protein", "12 (oz)", None),
+        ("protein", "12 斤", None),
+        ("protein", "12两", None),
+        ("protein", "12 portions", None),
+        ("protein", "\u221212 g", None),
+        ("protein", "12 g (per 100 g)", None),
+        ("protein", "-12 g", None),
+        ("protein", "g", None),
+        ("protein", "1.2.3", None),
+        ("calories", "12 g", None),
+        ("calories", "9" * 400, None),
+    ],
+)
+def test_amounts(nutrient: str, text: str, amount: float | None) -> None:
+    value = read_amount(nutrient, text)
+    assert value is None if amount is None else value == pytest.approx(amount)
+
+
+def test_the_unit_of_the_text_goes_before_the_stated_one() -> None:
+    assert read_amount("fat", "5", "mg") == pytest.approx(0.005)
+    assert read_amount("fat", "5 g", "mg") == 5
