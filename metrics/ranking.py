@@ -40,6 +40,20 @@ def first_place_shares(values: FloatArray, *, higher_is_better: bool) -> FloatAr
     return np.asarray((first / first.sum(axis=0)).mean(axis=1))
 
 
+def best_run(scores: FloatArray, *, higher_is_better: bool) -> int | None:
+    """Return the index of the best run, the first of several; None where no run has a score.
+
+    Args:
+        scores: Scores, shape (runs,); nan for none.
+        higher_is_better: Which end is best.
+
+    >>> best_run(np.array([np.nan, 0.5, 0.7, 0.7]), higher_is_better=True)
+    2
+    """
+    gains = _gains(scores, higher_is_better)
+    return int(gains.argmax()) if (gains > -np.inf).any() else None
+
+
 def spearman(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Spearman's rank correlation, ties given their mean rank.
 
@@ -107,7 +121,12 @@ def left_out_rankings(
     if without.shape != (full.size, len(groups)):
         raise ValueError(f"without must have shape {(full.size, len(groups))}")
     return [
-        LeftOut(group, scores, _best(scores, higher_is_better), spearman(full, scores))
+        LeftOut(
+            group,
+            scores,
+            best_run(scores, higher_is_better=higher_is_better),
+            spearman(full, scores),
+        )
         for group, scores in zip(groups, without.T, strict=True)
     ]
 
@@ -167,7 +186,7 @@ def selection_optimism(
     """
     if not observed.shape == resampled.shape[:1] or resampled.shape != out_of_bag.shape:
         raise ValueError("observed must have shape (runs,), the others (runs, resamples)")
-    best = _best(observed, higher_is_better)
+    best = best_run(observed, higher_is_better=higher_is_better)
     if best is None:
         return None
     sign = 1.0 if higher_is_better else -1.0
@@ -193,11 +212,6 @@ def selection_optimism(
 def _gains(values: FloatArray, higher_is_better: bool) -> FloatArray:
     """Return the values so that higher is better, -inf for nan."""
     return np.where(np.isnan(values), -np.inf, values if higher_is_better else -values)
-
-
-def _best(scores: FloatArray, higher_is_better: bool) -> int | None:
-    gains = _gains(scores, higher_is_better)
-    return int(gains.argmax()) if (gains > -np.inf).any() else None
 
 
 def _mean(values: FloatArray) -> float:

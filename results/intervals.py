@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,8 +18,7 @@ from lmms_eval_food.metrics.bootstrap import (
 )
 from lmms_eval_food.metrics.meals import flatten
 from lmms_eval_food.metrics.nutrition import NUTRIENTS
-from lmms_eval_food.metrics.portion_bootstrap import THRESHOLDS, score_resamples
-from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD
+from lmms_eval_food.metrics.portion_bootstrap import score_resamples
 from lmms_eval_food.results.dining.items import vqa_items
 from lmms_eval_food.results.dining.measures import Measure
 from lmms_eval_food.results.dining.nutrition import (
@@ -30,6 +28,7 @@ from lmms_eval_food.results.dining.nutrition import (
 )
 from lmms_eval_food.results.joined import Record
 from lmms_eval_food.results.recompute import kind
+from lmms_eval_food.results.scoring import named_thresholds, threshold_of
 from lmms_eval_food.tasks.canteen.record import TrayRecord
 
 _MEASURES = {
@@ -154,10 +153,10 @@ def _canteen(records: Sequence[Record], resamples: int, seed: int) -> dict[str, 
     trays = [tray for record in records if not (tray := TrayRecord.from_dict(record)).failed]
     items = flatten([tray.result() for tray in trays])
     counts = drawn(items.n_images, resamples, seed)
-    scores = score_resamples([items], counts, THRESHOLDS)
+    thresholds = named_thresholds(threshold_of(records))
+    scores = score_resamples([items], counts, list(thresholds.values()))
     found = {}
     for name, values in scores.items():
-        for threshold, own in zip(THRESHOLDS, values[0], strict=True):
-            at = "" if math.isclose(threshold, PRIMARY_THRESHOLD) else f"_at_{threshold * 100:.0f}"
+        for at, own in zip(thresholds, values[0], strict=True):
             found[f"{name}{at}"] = Interval(*percentile_interval(own), items.n_images)
     return found

@@ -13,10 +13,12 @@ from typing import Any
 
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped] # it has no types
 
+from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD
 from lmms_eval_food.results import page, publish
 from lmms_eval_food.results.completeness import TaskState
 from lmms_eval_food.results.logs import Run
-from lmms_eval_food.results.page.headlines import BENCHMARKS, headlines
+from lmms_eval_food.results.page.columns import BENCHMARKS
+from lmms_eval_food.results.page.headlines import headlines
 from lmms_eval_food.results.provenance import report_versions, run_provenance, task_provenance
 from lmms_eval_food.results.scores import Score, csv_text, unit
 
@@ -180,6 +182,7 @@ def _scores(name: str, entry: Mapping[str, Any]) -> list[Score]:
                         data=own["data"],
                         matcher=own["matcher"],
                         complete=not own["problems"],
+                        threshold=PRIMARY_THRESHOLD if own["matcher"] else math.nan,
                     )
                 )
     return found

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD
 from lmms_eval_food.results.completeness import task_states
 from lmms_eval_food.results.logs import Run
+from lmms_eval_food.results.scoring import scoring_of
 from lmms_eval_food.results.tables import Table
 from lmms_eval_food.tasks import made_with
 
@@ -54,14 +54,14 @@ def task_provenance(run: Run) -> dict[str, dict[str, str]]:
     found = {}
     for task, state in task_states(run).items():
         settings = run.results.get("configs", {}).get(task, {})
-        matcher = f"{state.matcher} >= {PRIMARY_THRESHOLD:g}" if state.matcher else "none needed"
         found[task] = {
             "task version": state.version,
             "documents": f"{state.found} of {'?' if state.expected is None else state.expected}",
             "data": state.data or UNKNOWN,
             "prompts": f"sha256:{run.prompts[task]}" if task in run.prompts else UNKNOWN,
             "filters": ", ".join(_filters(settings)) or UNKNOWN,
-            "matcher": matcher,
+            "matcher": scoring_of(run.records.get(task, {})) or "none needed",
+            "judge": state.judge or "none",
             "generation": _generation(settings),
             "problems": "; ".join(state.problems) or "none",
         }

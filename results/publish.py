@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lmms_eval_food.results import page
 from lmms_eval_food.results.completeness import TaskState, main_key, marks, task_states
@@ -10,6 +10,7 @@ from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.page.headlines import Marks, headlines
 from lmms_eval_food.results.provenance import report_versions, run_provenance, task_provenance
 from lmms_eval_food.results.scores import Score
+from lmms_eval_food.results.scoring import scoring_of
 from lmms_eval_food.results.tables import Table
 
 INTRO = (
@@ -31,6 +32,18 @@ def marks_of(states: Sequence[tuple[str, dict[str, TaskState]]]) -> Marks:
         for name, own in states
         for task, state in own.items()
     }
+
+
+def submitted(
+    run: Run, scores: Sequence[Score], states: Mapping[str, TaskState]
+) -> tuple[Run, list[Score], dict[str, TaskState]]:
+    """Return what of one run goes to the leaderboard: all but tasks scored otherwise than logged.
+
+    There every score is at the benchmark's own threshold and follows from the log alone.
+    """
+    rescored = {score.task for score in scores if score.logged_with}
+    kept = [score for score in scores if score.task not in rescored]
+    return run, kept, {task: state for task, state in states.items() if task not in rescored}
 
 
 def made_note(resamples: int, seed: int = 0) -> str:
@@ -81,20 +94,27 @@ def page_of(
 
 
 def state_table(
-    names: Sequence[str], states: Sequence[dict[str, TaskState]], found: Marks
+    runs: Mapping[str, Run], states: Sequence[dict[str, TaskState]], found: Marks
 ) -> Table:
-    """Return how complete each run's tasks are, and what keeps them out of the ranking."""
+    """Return how complete each run's tasks are, and what keeps them out of the ranking.
+
+    Args:
+        runs: Name -> run.
+        states: Each run's task states.
+        found: What keeps them out (`marks_of`).
+    """
     rows = [
         (
-            *(name, task, state.version, state.expected, state.found, state.failed),
-            *(state.data, state.matcher, "; ".join(found[name, task]) or "complete"),
+            *(name, task, state.version, state.expected, state.found, state.failed, state.data),
+            scoring_of(run.records.get(task, {})),
+            "; ".join(found[name, task]) or "complete",
         )
-        for name, own in zip(names, states, strict=True)
+        for (name, run), own in zip(runs.items(), states, strict=True)
         for task, state in own.items()
     ]
     columns = (
         *("run", "task", "version", "documents expected", "found", "failed requests"),
-        *("data", "matcher", "status"),
+        *("data", "matcher and threshold", "status"),
     )
     note = (
         "Runs whose status is not `complete` are in no ranking: documents are missing, requests "

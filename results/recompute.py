@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lmms_eval_food.filters.reading import Status
-from lmms_eval_food.metrics.portion_bootstrap import THRESHOLDS
-from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD, score_portions
+from lmms_eval_food.metrics.portions import score_portions
+from lmms_eval_food.results.scoring import named_thresholds, threshold_of
 from lmms_eval_food.tasks import common
 from lmms_eval_food.tasks.canteen.aggregations import SCORES
 from lmms_eval_food.tasks.canteen.record import TrayRecord
@@ -79,9 +79,8 @@ def _canteen(records: Sequence[Record]) -> dict[str, Value]:
     counted = [tray for tray in trays if not tray.failed]
     results = sorted((tray.result() for tray in counted), key=lambda result: result.image)
     found: dict[str, Value] = {}
-    for threshold in THRESHOLDS:
+    for at, threshold in named_thresholds(threshold_of(records)).items():
         scores = score_portions(results, threshold)
-        at = "" if threshold == PRIMARY_THRESHOLD else f"_at_{round(100 * threshold)}"
         found |= {f"{name}{at}": getattr(scores, name) for name in SCORES}
     return {
         **found,

@@ -6,15 +6,16 @@ import argparse
 import functools
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from lmms_eval_food.metrics.matchers import MatcherError
-from lmms_eval_food.metrics.portion_bootstrap import THRESHOLDS
+from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD
 from lmms_eval_food.results import leaderboard, page, publish
-from lmms_eval_food.results.canteen import canteen_tables
+from lmms_eval_food.results.canteen import canteen_tables, rescored
 from lmms_eval_food.results.check import check_run
 from lmms_eval_food.results.completeness import TaskState, task_states
 from lmms_eval_food.results.culture import culture_tables
@@ -38,6 +39,26 @@ BOARD = Path("build/leaderboard")
 # Fewer runs than this are read sooner than a second process starts.
 _ALONE = 6
 Part = tuple[Run, dict[str, TaskState], list[Score]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How the canteen set is scored.
+
+    Attributes:
+        matcher: Name of a matcher (`canteen.open_matcher`); None: as each log has it.
+        threshold: Lowest accepted similarity, in [0, 1].
+    """
+
+    matcher: str | None = None
+    threshold: float = PRIMARY_THRESHOLD
+
+    def of(self, run: Run) -> Run:
+        """Return a run so scored; everything that a report says is made from it."""
+        return rescored(run, self.matcher, self.threshold)
+
+
+LOGGED = Scoring()
 
 
 class ReportError(Exception):
@@ -122,22 +143,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    primary = options.threshold
-    chosen = functools.partial(
-        canteen_tables,
-        matcher=options.matcher,
-        thresholds=(primary, *(at for at in THRESHOLDS if at > primary)),
-        categories=options.categories,
-    )
-    sections: dict[str, Callable[..., list[Table]]] = {**SECTIONS, "canteen": chosen}
+    section = functools.partial(canteen_tables, categories=options.categories)
+    sections: dict[str, Callable[..., list[Table]]] = {**SECTIONS, "canteen": section}
+    scoring = Scoring(options.matcher, options.threshold)
     if options.out is None:
-        runs = read_runs(options.logs)
+        runs = named([scoring.of(one) for one in read_runs(options.logs)])
         tables = report_tables(
-            runs, resamples=options.resamples, reader=options.reader, sections=sections
+            [*runs.values()], resamples=options.resamples, reader=options.reader, sections=sections
         )
-        print(_markdown([*tables, *provenance_tables(named(runs))]))
+        print(_text(tables, runs, [task_states(one) for one in runs.values()]))
         return 0
-    print(write_report(options.logs, options.out, options.resamples, options.reader, sections))
+    text = write_report(
+        *(options.logs, options.out, options.resamples, options.reader, sections, scoring)
+    )
+    print(text)
     print(f"report -> {options.out / page.FILE_NAME}", file=sys.stderr)
     return 0
 
@@ -148,10 +167,12 @@ def write_report(
     resamples: int,
     reader: str = "robust",
     sections: dict[str, Callable[..., list[Table]]] | None = None,
+    scoring: Scoring = LOGGED,
 ) -> str:
     """Write report.html, report.md, scores.csv, scores.parquet and entries for the leaderboard.
 
-    One run's records are read at a time, and only those of one reader are kept.
+    One run's records are read at a time, and only those of one reader are kept. Tasks that are
+    scored otherwise than in their log have no entry.
 
     Args:
         folders: Folders that were given to the host as --output_path.
@@ -159,6 +180,7 @@ def write_report(
         resamples: Bootstrap resamples.
         reader: Whose readings the tables and pictures show; scores have both.
         sections: As `SECTIONS`, which is the default.
+        scoring: Matcher and threshold of the canteen set.
 
     Returns:
         The text of report.md.
@@ -166,32 +188,41 @@ def write_report(
     Raises:
         ReportError: nothing can be read, or there is no task of these benchmarks.
         LogError: a file is damaged.
+        MatcherError: the matcher cannot score.
     """
     shared = Shared()
     runs, states, found = [], [], []
-    for one, state, own in _read_all(results_files(folders), resamples, reader):
+    for one, state, own in _read_all(results_files(folders), resamples, reader, scoring):
         runs.append(shared.run(one))
         states.append(state)
         found.append(own)
     tables = report_tables(runs, resamples=resamples, reader=reader, sections=sections)
     scores = numbered(found)
     names = [part[0].run if part else one.title for part, one in zip(scores, runs, strict=True)]
-    out_of_ranking = publish.marks_of(list(zip(names, states, strict=True)))
-    tables.insert(1, publish.state_table(names, states, out_of_ranking))
-    text = _markdown([*tables, *provenance_tables(dict(zip(names, runs, strict=True)))])
+    text = _text(tables, dict(zip(names, runs, strict=True)), states)
     out.mkdir(parents=True, exist_ok=True)
     (out / FILE_NAME).write_text(text, encoding="utf-8", errors="backslashreplace")
     write_scores([score for part in scores for score in part], out)
     html = publish.page_of(runs, scores, tables, resamples=resamples, reader=reader, states=states)
     (out / page.FILE_NAME).write_text(html, encoding="utf-8")
-    leaderboard.write_entries(runs, scores, states, out / leaderboard.FOLDER)
+    kept = [publish.submitted(*part) for part in zip(runs, scores, states, strict=True)]
+    entries = [one for one in kept if one[2]]
+    leaderboard.write_entries(
+        [one for one, _, _ in entries],
+        [own for _, own, _ in entries],
+        [state for _, _, state in entries],
+        out / leaderboard.FOLDER,
+    )
     return text
 
 
-def _read_all(paths: Sequence[Path], resamples: int, reader: str) -> Iterator[Part]:
+def _read_all(
+    paths: Sequence[Path], resamples: int, reader: str, scoring: Scoring
+) -> Iterator[Part]:
     """Yield what a report keeps of each run, in order; many runs are read by two processes."""
-    read = functools.partial(_read_one, resamples=resamples, reader=reader)
-    if len(paths) < _ALONE:
+    read = functools.partial(_read_one, resamples=resamples, reader=reader, scoring=scoring)
+    # Two processes would load a matcher twice, and ask a judge twice.
+    if len(paths) < _ALONE or scoring.matcher is not None:
         yield from map(read, paths)
         return
     # Spawned: a forked copy of a process that has run threads may hang.
@@ -199,13 +230,18 @@ def _read_all(paths: Sequence[Path], resamples: int, reader: str) -> Iterator[Pa
         yield from pool.map(read, paths)
 
 
-def _read_one(path: Path, resamples: int, reader: str) -> Part:
-    whole = read_run(path)
+def _read_one(path: Path, resamples: int, reader: str, scoring: Scoring) -> Part:
+    whole = scoring.of(read_run(path))
     return whole.of_reader(reader), task_states(whole), scores_of(whole, resamples)
 
 
-def _markdown(tables: Sequence[Table]) -> str:
-    return f"# Food benchmarks\n\n{markdown(tables)}"
+def _text(
+    tables: list[Table], runs: Mapping[str, Run], states: Sequence[dict[str, TaskState]]
+) -> str:
+    """Return the report as text; how complete the runs are joins the tables, as second."""
+    out_of_ranking = publish.marks_of(list(zip(runs, states, strict=True)))
+    tables.insert(1, publish.state_table(runs, states, out_of_ranking))
+    return f"# Food benchmarks\n\n{markdown([*tables, *provenance_tables(runs)])}"
 
 
 def _check(options: argparse.Namespace) -> int:

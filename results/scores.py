@@ -16,7 +16,8 @@ from lmms_eval_food.metrics.nutrition import NUTRIENTS
 from lmms_eval_food.results.completeness import task_states
 from lmms_eval_food.results.intervals import Interval, intervals
 from lmms_eval_food.results.logs import Run
-from lmms_eval_food.results.recompute import recomputed
+from lmms_eval_food.results.recompute import kind, recomputed
+from lmms_eval_food.results.scoring import distinct, logged_with, named_thresholds, threshold_of
 
 CSV, PARQUET = "scores.csv", "scores.parquet"
 _ITEMS = (
@@ -51,6 +52,8 @@ class Score:
         data: Where the documents came from.
         matcher: What compared food names, "" where none is needed.
         complete: Whether the run's task has no `completeness` problem.
+        threshold: Lowest accepted similarity, in [0, 1]; nan where no matcher is needed.
+        logged_with: Matcher and threshold of the log where the report has others, else "".
     """
 
     run: str
@@ -68,6 +71,8 @@ class Score:
     data: str
     matcher: str
     complete: bool
+    threshold: float = math.nan
+    logged_with: str = ""
 
 
 COLUMNS = tuple(field.name for field in fields(Score))
@@ -81,6 +86,8 @@ def scores_of(run: Run, resamples: int = RESAMPLES, seed: int = 0) -> list[Score
         resamples: Bootstrap resamples of dishes or photos.
         seed: Their seed.
 
+    A photo that was logged twice counts once.
+
     Returns:
         Rows in the order of tasks, readers and metrics; `run` is date and title, see `numbered`.
     """
@@ -90,7 +97,10 @@ def scores_of(run: Run, resamples: int = RESAMPLES, seed: int = 0) -> list[Score
     name = f"{run.results.get('date', '')} {model}".strip()
     for task, state in task_states(run).items():
         better = run.results.get("higher_is_better", {}).get(task, {})
-        for reader, records in run.records.get(task, {}).items():
+        for reader, logged in run.records.get(task, {}).items():
+            records = distinct(logged) if kind(task) == "canteen" else logged
+            before = logged_with(records)
+            thresholds = named_thresholds(threshold_of(records)) if state.matcher else {}
             ends = intervals(task, records, resamples, seed)
             for metric, value in recomputed(task, records).items():
                 if isinstance(value, str):
@@ -113,6 +123,8 @@ def scores_of(run: Run, resamples: int = RESAMPLES, seed: int = 0) -> list[Score
                         data=state.data,
                         matcher=state.matcher,
                         complete=not state.problems,
+                        threshold=thresholds.get("".join(metric.partition("_at_")[1:]), math.nan),
+                        logged_with=before,
                     )
                 )
     return found
@@ -188,7 +200,7 @@ def write_scores(scores: Sequence[Score], folder: Path) -> None:
     (folder / CSV).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     types = {
         **dict.fromkeys(COLUMNS, pa.string()),
-        **dict.fromkeys(("value", "low", "high"), pa.float64()),
+        **dict.fromkeys(("value", "low", "high", "threshold"), pa.float64()),
         "n": pa.int64(),
         "higher_is_better": pa.bool_(),
         "complete": pa.bool_(),

@@ -47,18 +47,23 @@ def canteen_run(
     records: Sequence[dict[str, Any]],
     model_args: Any = "size=7b",
     task: str = "canteen_portions",
+    documents: int | None = None,
     **generation: Any,
 ) -> Run:
-    """Return a run of the model "made"; generation settings as --gen_kwargs leaves them."""
+    """Return a run of the model "made"; generation settings as --gen_kwargs leaves them.
+
+    The task has as many documents as there are photos in the records, or `documents`.
+    """
     readers: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         readers.setdefault(record["reader"], []).append(record)
+    expected = len({record["id"] for record in records}) if documents is None else documents
     return Run(
         folder=Path("made"),
         results={
             "config": {"model": "made", "model_args": model_args},
             "configs": {task: {"generation_kwargs": {"temperature": 0.0, **generation}}},
-            "n-samples": {task: {"original": 200, "effective": len(records)}},
+            "n-samples": {task: {"original": expected, "effective": len(records)}},
         },
         records={task: readers},
     )

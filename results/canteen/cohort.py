@@ -13,9 +13,10 @@ from lmms_eval_food.metrics.bootstrap import percentile_interval, resample_count
 from lmms_eval_food.metrics.matches import Matches, accepted_matches
 from lmms_eval_food.metrics.meals import FlatItems, ImageResult, flatten
 from lmms_eval_food.metrics.portion_analysis import Rules
-from lmms_eval_food.metrics.portion_bootstrap import common_images, score_resamples
+from lmms_eval_food.metrics.portion_bootstrap import THRESHOLDS, common_images, score_resamples
 from lmms_eval_food.metrics.portions import PortionScores, score_items
-from lmms_eval_food.results.canteen.entries import Entry
+from lmms_eval_food.metrics.ranking import best_run
+from lmms_eval_food.results.canteen.entries import MARK, Entry
 
 # Names of scores as tables print them; weights are in grams.
 SHOWN = {
@@ -37,18 +38,16 @@ HIGHER_IS_BETTER = frozenset({"precision", "recall", "f1"})
 
 @dataclass(frozen=True, eq=False)
 class Cohort:
-    """Canteen runs with the same documents and the same matcher.
+    """Canteen runs with the same documents, task version and matcher.
 
     Attributes:
-        entries: The runs, at least one.
-        thresholds: Lowest accepted similarities; the first is the primary one.
+        entries: The runs, at least one, complete ones first.
         resamples: Number of bootstrap resamples of the photos.
         seed: Their seed.
         rules: Keyword rules for categories of foods.
     """
 
     entries: tuple[Entry, ...]
-    thresholds: tuple[float, ...]
     resamples: int
     seed: int
     rules: Rules
@@ -56,7 +55,12 @@ class Cohort:
     @property
     def primary(self) -> float:
         """The threshold that all tables use which do not name another."""
-        return self.thresholds[0]
+        return self.entries[0].threshold
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """The primary threshold and the usual ones above it."""
+        return (self.primary, *(at for at in THRESHOLDS if at > self.primary))
 
     @property
     def bootstrap_note(self) -> str:
@@ -68,8 +72,26 @@ class Cohort:
 
     @property
     def threshold_note(self) -> str:
-        """Where the tables stand."""
-        return f"Similarity >= {self.primary:g}."
+        """What counts as a match, and where the log had it otherwise."""
+        note = f"Similarity >= {self.primary:g} by {self.entries[0].source[1]}."
+        logged = dict.fromkeys(e.logged_with for e in self.entries if e.logged_with)
+        return f"{note} Rescored; logged with {' | '.join(logged)}." if logged else note
+
+    @property
+    def mark_note(self) -> str:
+        """What the mark of an incomplete run means here."""
+        if any(entry.complete for entry in self.entries):
+            return (
+                f"{MARK}: the table of runs says why; in no comparison with complete runs, on its "
+                "own photos."
+            )
+        return f"{MARK}: the table of runs says why; no run here is complete."
+
+    @cached_property
+    def ranked(self) -> list[int]:
+        """The runs that are compared: complete ones, or where there is none, all with an answer."""
+        answered = [at for at, entry in enumerate(self.entries) if entry.photos]
+        return [at for at in answered if self.entries[at].complete] or answered
 
     @cached_property
     def scores(self) -> list[PortionScores]:
@@ -110,27 +132,54 @@ class Cohort:
 
     @cached_property
     def everyone(self) -> Contest:
-        """All runs that answered anything, on common photos."""
-        return self.contest([at for at, entry in enumerate(self.entries) if entry.photos])
+        """All ranked runs on common photos."""
+        return self.contest(self.ranked)
+
+    @cached_property
+    def apart(self) -> list[int]:
+        """The other runs that answered anything: incomplete ones."""
+        answered = [at for at, entry in enumerate(self.entries) if entry.photos]
+        return [at for at in answered if at not in self.ranked]
+
+    @cached_property
+    def alone(self) -> list[Contest]:
+        """Each run of `apart` for itself."""
+        return [self.contest([at]) for at in self.apart]
 
     @cached_property
     def sweeps(self) -> dict[tuple[str, str], dict[float | None, list[int]]]:
-        """Indices of each model's runs by temperature, in the order of the report.
+        """Indices of each model's ranked runs by temperature, in the order of the report.
 
-        Models are told apart by their arguments and task; runs without an answer are left out.
+        Models are told apart by their arguments and task.
         """
         found: dict[tuple[str, str], dict[float | None, list[int]]] = {}
-        for index, entry in enumerate(self.entries):
-            if entry.photos:
-                runs = found.setdefault((entry.model, entry.task), {})
-                runs.setdefault(entry.temperature, []).append(index)
+        for index in self.ranked:
+            entry = self.entries[index]
+            name = entry.model if entry.complete else f"{MARK} {entry.model}"
+            runs = found.setdefault((name, entry.task), {})
+            runs.setdefault(entry.temperature, []).append(index)
         return found
 
     @cached_property
+    def temperatures(self) -> dict[tuple[str, str], Contest]:
+        """Each model's first run at each of its temperatures, on the photos common to them."""
+        return {
+            key: self.contest([runs[0] for runs in sweep.values()])
+            for key, sweep in self.sweeps.items()
+        }
+
+    @cached_property
     def best(self) -> Contest:
-        """Each model at its best temperature by F1, with its first run there, as in Table 2."""
-        firsts = [[runs[0] for runs in sweep.values()] for sweep in self.sweeps.values()]
-        return self.contest([max(runs, key=lambda at: self.scores[at].f1) for runs in firsts])
+        """Each model at its best temperature by F1, as in Table 2.
+
+        The choice is made on the photos common to the model's temperatures, here and wherever a
+        best temperature is named.
+        """
+        chosen = []
+        for key, sweep in self.sweeps.items():
+            place = best_run(self.temperatures[key].full["f1"], higher_is_better=True)
+            chosen.append([*sweep.values()][place or 0][0])
+        return self.contest(chosen)
 
     def _participants(self, photos: Sequence[ImageResult]) -> list[str]:
         took = {record.id: record.participant for e in self.entries for record in e.records}
@@ -156,9 +205,14 @@ class Contest:
     counts: IntArray
 
     @property
+    def size(self) -> int:
+        """How many photos are compared."""
+        return self.counts.shape[1]
+
+    @property
     def note(self) -> str:
         """Which photos are compared."""
-        return f"On the {self.counts.shape[1]} photos that all of these runs answered."
+        return f"On the {self.size} photos that all of these runs answered."
 
     @cached_property
     def items(self) -> list[FlatItems]:
@@ -173,7 +227,7 @@ class Contest:
     @cached_property
     def full(self) -> dict[str, FloatArray]:
         """Metric -> scores on all photos, shape (runs,)."""
-        everything = np.ones((1, self.counts.shape[1]), dtype=np.int64)
+        everything = np.ones((1, self.size), dtype=np.int64)
         return {name: values[:, 0] for name, values in self.on(everything).items()}
 
     def on(self, counts: IntArray) -> dict[str, FloatArray]:

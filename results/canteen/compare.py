@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 
 from lmms_eval_food.metrics.bootstrap import leave_one_out_counts, paired_difference
 from lmms_eval_food.metrics.ranking import first_place_shares, left_out_rankings
-from lmms_eval_food.results.canteen.cohort import HIGHER_IS_BETTER, SHOWN, Cohort
+from lmms_eval_food.results.canteen.cohort import HIGHER_IS_BETTER, SHOWN, Cohort, Contest
 from lmms_eval_food.results.tables import Cell, Table, interval
 
 # What runs are compared by; all scores would be too many to read.
 COMPARED = ("f1", "nmae", "cpmae_fp", "meal_ae")
-_MODELS = "Each model at its best temperature by F1."
+_MODELS = "Each model at its best temperature by F1, as in the table of temperatures."
 
 
 def difference_table(cohort: Cohort) -> Table:
@@ -64,19 +65,7 @@ def first_place_table(cohort: Cohort) -> Table:
 
 def participant_table(cohort: Cohort) -> Table:
     """Return each run's scores on one participant's photos and on all others."""
-    contest = cohort.everyone
-    groups, others = leave_one_out_counts(contest.participants)
-    without, own = contest.on(others), contest.on(1 - others)
-    sizes = (1 - others).sum(axis=1).tolist()
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *(group, size, label),
-            *(float(own[name][run, at]) for name in ("f1", "precision", "nmae")),
-            *(float(without[name][run, at]) for name in ("f1", "nmae")),
-        )
-        for at, (group, size) in enumerate(zip(groups, sizes, strict=True))
-        for run, label in enumerate(contest.labels)
-    ]
+    rows = [row for contest in (cohort.everyone, *cohort.alone) for row in _by_person(contest)]
     return Table(
         "Canteen: participants",
         (
@@ -84,8 +73,21 @@ def participant_table(cohort: Cohort) -> Table:
             *("F1 without them", "NMAE without them"),
         ),
         tuple(rows),
-        f"{contest.note} {cohort.threshold_note} Source: Sections 2.2.3 and 3.",
+        f"{cohort.everyone.note} {cohort.threshold_note} Source: Sections 2.2.3 and 3.",
     )
+
+
+def _by_person(contest: Contest) -> Iterator[tuple[Cell, ...]]:
+    groups, others = leave_one_out_counts(contest.participants)
+    without, own = contest.on(others), contest.on(1 - others)
+    sizes = (1 - others).sum(axis=1).tolist()
+    for at, (group, size) in enumerate(zip(groups, sizes, strict=True)):
+        for run, label in enumerate(contest.labels):
+            yield (
+                *(group, size, label),
+                *(float(own[name][run, at]) for name in ("f1", "precision", "nmae")),
+                *(float(without[name][run, at]) for name in ("f1", "nmae")),
+            )
 
 
 def left_out_table(cohort: Cohort) -> Table:

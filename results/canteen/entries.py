@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,13 +11,17 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from lmms_eval_food.metrics.meals import FlatItems, ImageResult, flatten
+from lmms_eval_food.results.completeness import TaskState, task_states
 from lmms_eval_food.results.logs import Run
+from lmms_eval_food.results.scoring import distinct, logged_with, threshold_of
 from lmms_eval_food.tasks.canteen.record import TrayRecord
 
 PREFIX = "canteen"
 MAIN_TASK = "canteen_portions"
 # Settings of which a model's runs at several temperatures and their replicates differ.
 VARIED = ("temperature", "seed")
+# Goes before a label, where pictures that cut it still show it.
+MARK = "(incomplete)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +29,8 @@ class Entry:
     """One canteen task of one run.
 
     Attributes:
-        label: What tables call it; different for each entry of a report.
+        label: What tables call it; different for each entry of a report, and begins with `MARK`
+            where there are problems.
         title: The model and its arguments, as they were typed.
         model: The same without temperature and seed: equal for runs that may be combined.
         task: The task's name.
@@ -32,8 +38,12 @@ class Entry:
         seed: Seed of the sampling as typed, "" where none is.
         available: Documents of the task, None where the log does not say.
         failed: Documents whose request failed; they have no record here.
-        records: The answered documents.
-        source: Documents and matcher: entries that differ in these cannot be compared.
+        records: The answered documents; of one that was logged twice, the first record.
+        source: Documents, matcher and task version: entries that differ in these cannot be
+            compared.
+        threshold: Lowest accepted similarity, in [0, 1].
+        logged_with: Matcher and threshold of the log, "" where they are those of the records.
+        problems: Why its scores are not those of the whole benchmark (`completeness.TaskState`).
     """
 
     label: str
@@ -45,7 +55,15 @@ class Entry:
     available: int | None
     failed: int
     records: tuple[TrayRecord, ...]
-    source: tuple[str, str]
+    source: tuple[str, str, str]
+    threshold: float
+    logged_with: str
+    problems: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether it may be ranked."""
+        return not self.problems
 
     @cached_property
     def photos(self) -> list[ImageResult]:
@@ -69,15 +87,33 @@ def read_entries(runs: Sequence[Run], reader: str) -> list[Entry]:
         ValueError: a record is not one of this version of the suite.
     """
     found = [
-        _entry(run, task, readers[reader])
+        _entry(run, state, run.records[task][reader])
         for run in runs
-        for task, readers in run.records.items()
-        if task.startswith(PREFIX) and reader in readers
+        for task, state in task_states(run).items()
+        if task.startswith(PREFIX) and reader in run.records.get(task, {})
     ]
     return _labelled([entry for entry in found if entry.records or entry.failed])
 
 
-def _entry(run: Run, task: str, rows: Sequence[Mapping[str, Any]]) -> Entry:
+def groups(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
+    """Return the entries that may be compared, and what the title of their tables ends with.
+
+    The end of the title is "" where all entries are of one group.
+    """
+    found: dict[tuple[str, str, str], list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.source, []).append(entry)
+    versions = len({version for _, _, version in found}) > 1
+    return [
+        (f" ({', '.join([data, matcher, *[f'v{version}'] * versions])})", members)
+        if len(found) > 1
+        else ("", members)
+        for (data, matcher, version), members in found.items()
+    ]
+
+
+def _entry(run: Run, state: TaskState, logged: Sequence[Mapping[str, Any]]) -> Entry:
+    task, rows = state.task, distinct(logged)
     config, generation = run.results["config"], run.generation(task)
     arguments = _arguments(config["model_args"])
     settings = {**generation, **arguments}
@@ -96,10 +132,13 @@ def _entry(run: Run, task: str, rows: Sequence[Mapping[str, Any]]) -> Entry:
         task=task,
         temperature=_number(settings.get("temperature")),
         seed=str(settings.get("seed", "")),
-        available=run.results.get("n-samples", {}).get(task, {}).get("original"),
+        available=state.expected,
         failed=failed,
         records=tuple(record for record in records if not record.failed),
-        source=(_all_of(records, "data"), _all_of(records, "matcher")),
+        source=(_all_of(records, "data"), _all_of(records, "matcher"), state.version),
+        threshold=threshold_of(rows),
+        logged_with=logged_with(rows),
+        problems=tuple(state.problems),
     )
 
 
@@ -122,7 +161,7 @@ def _labelled(entries: Sequence[Entry]) -> list[Entry]:
         if counts[label] > 1:
             labels[index] = f"{label} #{seen[label]}"
     return [
-        replace(entry, label=f"{label} (incomplete)" if entry.failed else label)
+        replace(entry, label=label if entry.complete else f"{MARK} {label}")
         for label, entry in zip(labels, entries, strict=True)
     ]
 
@@ -146,9 +185,10 @@ def _last_part(value: str) -> str:
 
 def _number(value: Any) -> float | None:
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         return None
+    return number if math.isfinite(number) else None
 
 
 def _all_of(records: Sequence[TrayRecord], field: str) -> str:

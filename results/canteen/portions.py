@@ -105,7 +105,8 @@ def _calibrated(runs: list[Matches]) -> Calibration:
 def quartile_table(cohort: Cohort) -> Table:
     """Return the signed errors of small to large portions."""
     items = [matches.quantified() for matches in cohort.matches]
-    edges = quartile_edges(np.concatenate([run.true_grams for run in items]))
+    ranked = [items[at].true_grams for at in cohort.ranked]
+    edges = quartile_edges(np.concatenate([np.empty(0), *ranked]))
     names = (
         *(f"up to {edges[0]:g} g", f"to {edges[1]:g} g", f"to {edges[2]:g} g"),
         f"above {edges[2]:g} g",
@@ -123,7 +124,7 @@ def quartile_table(cohort: Cohort) -> Table:
         ("run", "true portion", *_ERRORS),
         tuple(rows),
         f"{cohort.threshold_note} Predicted minus true, grams; quartiles of the matched items of "
-        "all runs here. Source: Section 3.",
+        "all runs here that are compared. Source: Section 3.",
     )
 
 

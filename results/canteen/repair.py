@@ -24,18 +24,19 @@ UNREAD = (Status.UNREADABLE, Status.EMPTY, Status.TRUNCATED)
 def counts_table(cohort: Cohort) -> Table:
     """Return what became of every document of every run."""
     columns = (
-        *("run", "command", "T", "photos", "of", "failed"),
+        *("run", "command", "T", "status", "photos", "of", "failed"),
         *UNREAD,
         *(f"repaired by {step}" for step in STEPS),
         *("items a photo", "true items a photo", "items without grams", "broken pictures"),
     )
-    data, matcher = cohort.entries[0].source
+    data, matcher, version = cohort.entries[0].source
     return Table(
         "Canteen: runs",
         columns,
         tuple(_counts(entry) for entry in cohort.entries),
-        f"Data {data}; matcher {matcher}. Failed requests are left out of every score; a run with "
-        "failed requests is incomplete. Unreadable, empty and truncated answers count as no foods.",
+        f"Data {data}; matcher {matcher}; task version {version}. {cohort.threshold_note} Failed "
+        "requests are left out of every score. Unreadable, empty and truncated answers count as "
+        "no foods.",
     )
 
 
@@ -47,6 +48,7 @@ def _counts(entry: Entry) -> tuple[Cell, ...]:
         entry.label,
         entry.title,
         entry.temperature,
+        "; ".join(entry.problems) or "complete",
         len(entry.records) + entry.failed,
         entry.available,
         entry.failed,

@@ -18,7 +18,7 @@ from lmms_eval_food.metrics.portions import (
     score_portions,
 )
 from lmms_eval_food.metrics.ranking import spearman
-from lmms_eval_food.results.canteen.cohort import SHOWN, Cohort
+from lmms_eval_food.results.canteen.cohort import SHOWN, Cohort, Contest
 from lmms_eval_food.results.canteen.entries import Entry
 from lmms_eval_food.results.tables import Cell, Table, interval
 
@@ -84,30 +84,37 @@ def threshold_table(cohort: Cohort, metric: str) -> Table:
         f"Canteen: {SHOWN[metric]} by threshold",
         ("run", *(f">= {at:g}" for at in cohort.thresholds)),
         tuple(rows),
-        "Lowest accepted similarity. Source: Figures 3 to 8.",
+        f"Lowest accepted similarity by {cohort.entries[0].source[1]}. Source: Figures 3 to 8.",
     )
 
 
 def penalty_table(cohort: Cohort) -> Table:
     """Return NMAE with its penalty halved and doubled, and how that changes the ranking."""
-    contest = cohort.everyone
-    by_penalty = [
-        [score_items(items, cohort.primary, w0).nmae for items in contest.items] for w0 in PENALTIES
-    ]
-    others = [contest.full[name].tolist() for name in ("cpmae", "cpmae_fp")]
-    columns = [*by_penalty, *others]
-    rows: list[tuple[Cell, ...]] = list(zip(contest.labels, *columns, strict=True))
-    if len(contest.labels) > 1:
-        reference = by_penalty[PENALTIES.index(MISSED_ITEM_PENALTY)]
-        rows.append(
-            ("Spearman with the second column", *(spearman(reference, other) for other in columns))
-        )
+    rows: list[tuple[Cell, ...]] = []
+    for contest in (cohort.everyone, *cohort.alone):
+        columns = _by_penalty(contest)
+        rows += zip(contest.labels, *columns, [contest.size] * len(contest.labels), strict=True)
+    ranked = _by_penalty(cohort.everyone)
+    if len(cohort.everyone.labels) > 1:
+        reference = ranked[PENALTIES.index(MISSED_ITEM_PENALTY)]
+        name = f"Spearman with w0 = {MISSED_ITEM_PENALTY:g} g"
+        size = cohort.everyone.size
+        rows.append((name, *(spearman(reference, other) for other in ranked), size))
     return Table(
         "Canteen: penalty of a missed item",
-        ("run", *(f"NMAE w0 = {w0:g} g" for w0 in PENALTIES), "cpMAE", "cpMAE+FP"),
+        ("run", *(f"NMAE w0 = {w0:g} g" for w0 in PENALTIES), "cpMAE", "cpMAE+FP", "photos"),
         tuple(rows),
-        f"{cohort.threshold_note} Grams. {contest.note} Source: Section 3 and Table A2.",
+        f"{cohort.threshold_note} Grams. {cohort.everyone.note} Source: Section 3 and Table A2.",
     )
+
+
+def _by_penalty(contest: Contest) -> list[list[float]]:
+    """Return the columns of the table: NMAE at each penalty, and the scores without one."""
+    found = [
+        [score_items(items, contest.threshold, w0).nmae for items in contest.items]
+        for w0 in PENALTIES
+    ]
+    return [*found, *(contest.full[name].tolist() for name in ("cpmae", "cpmae_fp"))]
 
 
 def assignment_table(cohort: Cohort) -> Table:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lmms_eval_food.metrics.matches import accepted_matches
-from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD, score_items
-from lmms_eval_food.results.canteen.entries import Entry, read_entries
+from lmms_eval_food.results.canteen.entries import MARK, Entry, groups, read_entries
+from lmms_eval_food.results.canteen.temperatures import BY_TEMPERATURE
 from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.page.figures import (
     PANELS,
@@ -39,8 +39,8 @@ def canteen_figures(tables: Sequence[Table], runs: Sequence[Run], reader: str) -
     entries = [entry for entry in read_entries(runs, reader) if entry.photos]
     return [
         *_by_threshold(tables),
-        *_by_temperature(entries),
-        *_grams(entries),
+        *_by_temperature(tables),
+        *(figure for suffix, own in groups(entries) for figure in _grams(own, suffix)),
         *_quartiles(tables),
     ]
 
@@ -60,43 +60,31 @@ def _by_threshold(tables: Sequence[Table]) -> list[Figure]:
     return found
 
 
-def _by_temperature(entries: Sequence[Entry]) -> list[Figure]:
+def _by_temperature(tables: Sequence[Table]) -> list[Figure]:
     """Return F1 and NMAE of each model that was run at several temperatures."""
-    sweeps: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
-    for entry in entries:
-        if entry.temperature is not None:
-            scores = score_items(entry.items, PRIMARY_THRESHOLD)
-            key = entry.model, entry.task
-            sweeps.setdefault(key, []).append((entry.temperature, scores.f1, scores.nmae))
-    wide = {key: sorted(rows) for key, rows in sweeps.items() if len({r[0] for r in rows}) > 1}
-    if not wide:
-        return []
-    data = table_csv(
-        ("model", "task", "temperature", "F1", "NMAE, g"),
-        [(*key, *row) for key, rows in wide.items() for row in rows],
-    )
-    note = f"Similarity >= {PRIMARY_THRESHOLD:g}; each run on the photos that it answered."
-    return [
-        lines(
-            f"Canteen: {name} by temperature",
-            "temperature",
-            unit,
-            [
-                Series(model, tuple(r[0] for r in rows), tuple(r[place] for r in rows))
-                for (model, _), rows in wide.items()
-            ],
-            data,
-            note,
-        )
-        for place, (name, unit) in enumerate(_UNITS.items(), 1)
-    ]
+    found = []
+    for place, (name, unit) in enumerate(_UNITS.items(), 3):
+        for table in titled(tables, BY_TEMPERATURE):
+            points: dict[tuple[str, str], list[tuple[float, float]]] = {}
+            for row in table.rows:
+                own = points.setdefault((str(row[0]), str(row[1])), [])
+                own.append((number(row[2]), number(row[place])))
+            series = [
+                Series(model, tuple(x for x, _ in own), tuple(y for _, y in own))
+                for (model, _), own in points.items()
+            ]
+            title = f"Canteen: {name} by temperature{table.title.removeprefix(BY_TEMPERATURE)}"
+            data = table_csv(table.columns, table.rows)
+            found.append(lines(title, "temperature", unit, series, data, table.note))
+    return found
 
 
-def _grams(entries: Sequence[Entry]) -> list[Figure]:
+def _grams(entries: Sequence[Entry], suffix: str) -> list[Figure]:
     """Return predicted against true grams of the matched items, a panel a run."""
     series, rows = [], []
-    for entry in entries:
-        items = accepted_matches(entry.photos, PRIMARY_THRESHOLD).quantified()
+    ordered = sorted(entries, key=lambda entry: not entry.complete)
+    for entry in ordered:
+        items = accepted_matches(entry.photos, entry.threshold).quantified()
         true, predicted = items.true_grams.tolist(), items.pred_grams.tolist()
         series.append(Series(entry.label, tuple(true), tuple(predicted)))
         rows += [
@@ -105,7 +93,9 @@ def _grams(entries: Sequence[Entry]) -> list[Figure]:
         ]
     if not rows:
         return []
-    title = "Canteen: predicted against true grams"
+    title = f"Canteen: predicted against true grams{suffix}"
+    scoring = f"similarity >= {entries[0].threshold:g} by {entries[0].source[1]}"
+    marked = "" if all(entry.complete for entry in entries) else f" {MARK}: not a whole run."
     drawn = series[:PANELS]
     parts = [f"{plain(one.label)}: {_fit_words(one)}" for one in drawn]
     more = len(series) - len(drawn)
@@ -118,8 +108,8 @@ def _grams(entries: Sequence[Entry]) -> list[Figure]:
             x="true, g",
             y="predicted, g",
             series=tuple(drawn),
-            note=f"Matched items with an estimate, similarity >= {PRIMARY_THRESHOLD:g}. Solid: "
-            "least squares; dashed: predicted = true.",
+            note=f"Matched items with an estimate, {scoring}. Solid: least squares; dashed: "
+            f"predicted = true.{marked}",
             alt=f"Points of predicted over true grams. {'; '.join(parts)}.{rest}",
             data=table_csv(("run", "photo", "food", "true, g", "predicted, g"), rows),
         )

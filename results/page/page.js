@@ -67,28 +67,89 @@
     form.addEventListener("submit", (event) => event.preventDefault());
   }
 
-  // How a number was made: on hover, focus or touch; Escape closes.
+  // Tables of many cells: one stop for Tab, then arrow keys. Without this script they stay plain.
+  for (const table of document.querySelectorAll("table.told")) {
+    table.setAttribute("role", "grid");
+    const first = table.tBodies[0].rows[0];
+    if (first) first.cells[0].tabIndex = 0;
+  }
+  const last = (list) => list.length - 1;
+  const steps = {
+    ArrowUp: (row, column) => [row - 1, column],
+    ArrowDown: (row, column) => [row + 1, column],
+    ArrowLeft: (row, column) => [row, column - 1],
+    ArrowRight: (row, column) => [row, column + 1],
+    Home: (row) => [row, 0],
+    End: (row, column, rows) => [row, last(rows[row].cells)],
+  };
+  const focusCell = (cell) => {
+    for (const other of cell.closest("tbody").querySelectorAll("[tabindex='0']")) other.tabIndex = -1;
+    cell.tabIndex = 0;
+    cell.focus();
+  };
+  document.addEventListener("keydown", (event) => {
+    const cell = event.target;
+    if (!(event.key in steps) || !cell.matches || !cell.matches("table.told tbody td")) return;
+    const rows = cell.closest("tbody").rows;
+    const row = cell.parentElement.sectionRowIndex;
+    const [up, along] = steps[event.key](row, cell.cellIndex, rows);
+    const next = rows[up] && rows[up].cells[along];
+    event.preventDefault();
+    if (next) focusCell(next);
+  });
+
+  // How something was made: on hover, focus or touch; Escape closes. A number of a headline table
+  // has its own text, a cell its column's heading and the table's note, a picture its note and
+  // words.
   const how = document.getElementById("how");
+  const ids = (value) => value.split(" ").map((id) => document.getElementById(id).textContent);
+  const tellers = [
+    [".number", (number) => number.dataset.how],
+    [
+      "table.told tbody td",
+      (cell) => {
+        const table = cell.closest("table");
+        const heading = table.tHead.rows[0].cells[cell.cellIndex].textContent;
+        const name = cell.cellIndex ? `${cell.parentElement.cells[0].textContent}, ` : "";
+        const note = ids(table.getAttribute("aria-describedby"));
+        return [`${name}${heading}: ${cell.textContent}`, table.caption.textContent, ...note]
+          .filter((part) => part.trim())
+          .join(" – ");
+      },
+    ],
+    ["[data-tells]", (picture) => ids(picture.dataset.tells).join(" – ")],
+  ];
   let owner = null;
+  let kept = null;
   const hide = () => {
-    if (owner) owner.removeAttribute("aria-describedby");
+    if (owner && kept === null) owner.removeAttribute("aria-describedby");
+    else if (owner) owner.setAttribute("aria-describedby", kept);
     owner = null;
     how.hidden = true;
   };
   const show = (event) => {
-    const number = event.target.closest ? event.target.closest(".number") : null;
-    if (!number) return;
-    hide();
-    owner = number;
-    number.removeAttribute("title");
-    how.textContent = number.dataset.how;
-    how.hidden = false;
-    number.setAttribute("aria-describedby", "how");
+    if (!event.target.closest) return;
+    for (const [selector, tell] of tellers) {
+      const found = event.target.closest(selector);
+      if (!found) continue;
+      // A click on a cell moves the stop there too.
+      if (event.type === "click" && found.matches("td")) focusCell(found);
+      if (found === owner) return;
+      hide();
+      owner = found;
+      kept = found.getAttribute("aria-describedby");
+      found.removeAttribute("title");
+      how.textContent = tell(found);
+      how.hidden = false;
+      found.setAttribute("aria-describedby", "how");
+      return;
+    }
   };
   for (const name of ["focusin", "mouseover", "click"]) document.addEventListener(name, show);
   document.addEventListener("focusout", hide);
   document.addEventListener("mouseout", (event) => {
-    if (event.target === owner && document.activeElement !== owner) hide();
+    if (!owner || document.activeElement === owner || owner.contains(event.relatedTarget)) return;
+    if (owner.contains(event.target)) hide();
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hide();

@@ -6,6 +6,7 @@ import pytest
 from canteen_runs import FAILED, canteen_run, row, titled, tray
 
 from lmms_eval_food.results.canteen import canteen_tables
+from lmms_eval_food.results.canteen.entries import MARK
 
 FOODS = ("rice", "soup", "tea", "fish")
 
@@ -62,13 +63,65 @@ def test_the_better_model_ranks_first():
 
 def test_comparisons_use_the_photos_that_all_answered():
     failed = tray("0.jpg", [("rice", 100.0)], status="failed", raw=FAILED)
-    runs = [canteen_run([failed, *GOOD[1:]], "size=a"), canteen_run(POOR, "size=b")]
+    runs = [canteen_run([failed, *GOOD[1:]], "size=a"), canteen_run(POOR, "size=b", documents=9)]
     tables = canteen_tables(runs, resamples=20)
-    found = row(titled(tables, "differences between models"), "F1")
+    table = titled(tables, "differences between models")
+    found = row(table, "F1")
     # Without photo 0 the poor run names nothing; on its own four photos it scores 0.25.
     assert found["first minus second"] == 1.0
-    assert "On the 3 photos" in titled(tables, "differences between models").note
-    assert row(titled(tables, "recognition and portions"), "made size=b")["F1"] == 0.25
+    assert "On the 3 photos" in table.note
+    assert row(titled(tables, "recognition and portions"), f"{MARK} made size=b")["F1"] == 0.25
+    # No run is complete: they are compared among themselves, and marked.
+    assert (found["first"], found["second"]) == (f"{MARK} made size=a", f"{MARK} made size=b")
+    assert table.note.endswith("the table of runs says why; no run here is complete.")
+
+
+def everything(tables):
+    return {
+        (table.title, repr(cells))
+        for table in tables
+        for cells in table.rows
+        if not any(str(cell).startswith(MARK) for cell in cells)
+    }
+
+
+def test_a_run_of_few_photos_changes_no_number_of_a_complete_one():
+    runs = [
+        *(canteen_run(FAIR, "size=a", temperature=t) for t in (0.0, 0.6)),
+        canteen_run(GOOD, "size=b", temperature=0.0),
+        canteen_run(GOOD, "size=b", temperature=0.6, seed=2),
+    ]
+    # Only the photo that is right, at another temperature: F1 1.0 if it were taken seriously.
+    limited = canteen_run(POOR[:1], "size=a", documents=4, temperature=1.0)
+    alone, beside = (canteen_tables(r, resamples=50) for r in (runs, [*runs, limited]))
+    changed = {title for title, _ in everything(alone) ^ everything(beside)}
+    # What names the run or the photos that it answered.
+    assert changed == {"Canteen: temperatures", "Canteen: reference predictors"}
+    found = row(titled(beside, "temperatures"), "made size=a")
+    assert (found["best T"], found["photos"], found["temperatures"]) == (0.0, 4, "0, 0.6")
+    assert found["left out as incomplete"] == "1"
+    label = f"{MARK} made size=a T=1"
+    for title in ("runs", "recognition and portions", "participants", "penalty of a missed item"):
+        table = titled(beside, title)
+        assert label in {cell for cells in table.rows for cell in cells}
+        assert table.note.endswith("in no comparison with complete runs, on its own photos.")
+    assert row(titled(beside, "penalty of a missed item"), label)["photos"] == 1
+    # Incomplete runs come last.
+    assert titled(beside, "recognition and portions").rows[-1][0] == label
+    for title in ("differences between models", "probability of ranking first"):
+        assert label not in {cell for cells in titled(beside, title).rows for cell in cells}
+
+
+def test_another_task_version_is_compared_apart():
+    runs = [canteen_run(GOOD, "size=a"), canteen_run(GOOD, "size=b")]
+    for number, run in enumerate(runs, 1):
+        run.results["versions"] = {"canteen_portions": number}
+    tables = canteen_tables(runs, resamples=5)
+    titles = [table.title for table in tables if "recognition" in table.title]
+    assert titles == [
+        f"Canteen: recognition and portions (made@1, equal names, v{number})" for number in (1, 2)
+    ]
+    assert not [table for table in tables if "differences" in table.title]
 
 
 def test_one_model_alone_is_compared_with_nothing():
@@ -120,6 +173,33 @@ def test_best_and_mean_over_temperatures():
     assert 0 <= found["selection optimism"] <= 0.25
     assert found["F1 corrected"] == pytest.approx(1.0 - found["selection optimism"])
     assert "Spearman" not in table.note
+
+
+def test_one_choice_of_temperature_on_common_photos():
+    # Its own four photos: 0.75 at T=0; three photos: 1.0 at T=0.6; on those three 2/3 and 1.
+    failed = tray("3.jpg", [("fish", 100.0)], status="failed", raw=FAILED)
+    cool = canteen_run(photos({0, 1, 3}), "size=a", documents=5, temperature=0.0)
+    warm = canteen_run([*photos({1, 2})[:3], failed], "size=a", temperature=0.6)
+    other = canteen_run(POOR, "size=b", documents=5)
+    tables = canteen_tables([cool, warm, other], resamples=20)
+    found = row(titled(tables, "temperatures"))
+    # On the three photos that both answered both name two of three: the first is chosen.
+    assert (found["best T"], found["F1 at best T"], found["photos"]) == (0.0, 2 / 3, 3)
+    compared = titled(tables, "differences between models")
+    assert row(compared, "F1")["first"] == f"{MARK} made size=a T=0"
+    shown = titled(tables, "scores by temperature")
+    assert [cells[2:4] + cells[5:] for cells in shown.rows] == [(0.0, 2 / 3, 3), (0.6, 2 / 3, 3)]
+
+
+def test_replicates_are_averaged_on_photos_that_all_answered():
+    failed = tray("0.jpg", [("rice", 100.0)], status="failed", raw=FAILED)
+    runs = [
+        canteen_run(POOR, "size=a,seed=1", documents=5),
+        canteen_run([failed, *GOOD[1:]], "size=a,seed=2"),
+    ]
+    found = row(titled(canteen_tables(runs, resamples=5), "replicates"))
+    # Without photo 0: none of three right, and all of three.
+    assert (found["mean F1"], found["photos"]) == (0.5, 3)
 
 
 def test_models_are_ranked_by_best_and_by_mean():

@@ -12,19 +12,21 @@ def labels(*runs):
 
 
 def test_failed_requests_are_no_records():
-    run = canteen_run([*ONE, tray("2.jpg", RICE, status="failed", step="", raw=FAILED)])
+    failed = tray("2.jpg", RICE, status="failed", step="", raw=FAILED)
+    run = canteen_run([*ONE, failed], documents=200)
     (entry,) = read_entries([run], "robust")
     assert entry.failed == 1
     assert [record.id for record in entry.records] == ["1.jpg"]
-    assert entry.label == "made size=7b (incomplete)"
+    assert entry.label == "(incomplete) made size=7b"
     assert entry.available == 200
+    assert entry.problems == ("2 of 200 documents", "1 failed requests")
 
 
 def test_a_run_of_failures_alone_is_still_an_entry():
     run = canteen_run([tray("1.jpg", RICE, status="failed")])
     (entry,) = read_entries([run], "robust")
     assert (entry.failed, entry.records, entry.photos) == (1, (), [])
-    assert entry.source == ("made@1", "equal names")
+    assert entry.source == ("made@1", "equal names", "?")
 
 
 def test_temperature_and_seed_do_not_tell_models_apart():
@@ -75,6 +77,19 @@ def test_folders_are_shown_by_their_last_part_and_compared_whole():
 
 def test_a_variant_of_the_task_is_named():
     assert labels(canteen_run(ONE, task="canteen_portions_concise")) == ["made size=7b (concise)"]
+
+
+def test_a_photo_that_was_logged_twice_counts_once_and_marks_the_run():
+    again = tray("1.jpg", RICE, [("rice", 10.0)])
+    (entry,) = read_entries([canteen_run([*ONE, again])], "robust")
+    assert [len(record.items) for record in entry.records] == [0]
+    assert entry.problems == ("1 documents logged twice",)
+    assert entry.label.startswith("(incomplete) ")
+
+
+def test_a_temperature_that_is_no_number_is_none():
+    runs = [canteen_run(ONE, temperature=value) for value in (float("nan"), float("inf"), "hot")]
+    assert [entry.temperature for entry in read_entries(runs, "robust")] == [None, None, None]
 
 
 def test_other_tasks_and_readers_are_left_out():

@@ -1,3 +1,5 @@
+import importlib
+
 import numpy as np
 import pytest
 from canteen_runs import FAILED, canteen_run, row, titled, tray
@@ -5,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_eval_food.metrics.matchers import MatcherError
-from lmms_eval_food.results.canteen import canteen_tables, open_matcher, rescore
+from lmms_eval_food.results.canteen import canteen_tables, open_matcher, rescore, rescored
 from lmms_eval_food.tasks.canteen.record import TrayRecord
+
+# The package shows the function of this name, which hides the module.
+MODULE = importlib.import_module("lmms_eval_food.results.canteen.rescore")
 
 
 class FirstLetter:
@@ -62,18 +67,46 @@ def test_nothing_to_score_asks_nothing():
 
 
 def test_the_report_rescores_whole_logs(monkeypatch):
-    monkeypatch.setattr(
-        "lmms_eval_food.results.canteen.sections.open_matcher", lambda name: FirstLetter()
-    )
+    monkeypatch.setattr(MODULE, "open_matcher", lambda name: FirstLetter())
     run = canteen_run(LOG)
     before = canteen_tables([run], resamples=2)
-    after = canteen_tables([run], resamples=2, matcher="first letter")
+    after = canteen_tables([rescored(run, "first letter")], resamples=2)
     f1 = [row(titled(found, "recognition and portions"))["F1"] for found in (before, after)]
     # One predicted and three true items.
     assert f1 == [0.0, 2 / 4]
     assert "first letter v1" in titled(after, "runs").note
     # The run itself stays as it was read.
     assert run.records["canteen_portions"]["robust"][0]["matcher"] == "equal names"
+    assert "logged with equal names >= 0.5" in titled(after, "runs").note
+
+
+class Undecided(FirstLetter):
+    def score(self, jobs):
+        return [scores * np.nan for scores in super().score(jobs)]
+
+
+def test_pairs_without_a_verdict_match_nothing_and_mark_the_run(monkeypatch):
+    monkeypatch.setattr(MODULE, "open_matcher", lambda name: Undecided())
+    tables = canteen_tables([rescored(canteen_run(LOG[:2]), "a judge")], resamples=2)
+    found = row(titled(tables, "runs"))
+    assert found["status"] == "2 pairs of food names without a verdict"
+    assert row(titled(tables, "recognition and portions"))["tp"] == 0
+
+
+def test_what_stays_as_logged_says_nothing_of_rescoring(monkeypatch):
+    run = canteen_run(LOG)
+    assert rescored(run) is run
+    assert rescored(canteen_run(LOG, task="diningbench_cls"), threshold=0.7).records.keys()
+    monkeypatch.setattr(MODULE, "open_matcher", lambda name: FirstLetter())
+    same = canteen_run([{**record, "matcher": "first letter v1"} for record in LOG])
+    records = rescored(same, "first letter").records["canteen_portions"]["robust"]
+    assert not any("logged_with" in record for record in records)
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.5, float("nan")])
+def test_bad_thresholds_are_refused(threshold):
+    with pytest.raises(ValueError, match=r"lie in \[0, 1\]"):
+        rescored(canteen_run(LOG), threshold=threshold)
 
 
 def test_unknown_matchers_are_refused():

@@ -7,7 +7,7 @@ from canteen_runs import FAILED, canteen_run, row, titled, tray
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmms_eval_food.results.canteen import canteen_tables
+from lmms_eval_food.results.canteen import canteen_tables, rescored
 
 LABEL = "made size=7b"
 # Photo 1: rice 20 g too heavy, soup without grams, cake false. Photo 2: tea missed, bread right.
@@ -52,7 +52,7 @@ def test_intervals_lie_around_the_score(tables):
 
 def test_notes_state_threshold_resamples_and_seed(tables):
     note = titled(tables, "recognition and portions").note
-    for part in ("Similarity >= 0.5", "50 resamples", "seed 0", "w0 = 129 g"):
+    for part in ("Similarity >= 0.5 by equal names", "50 resamples", "seed 0", "w0 = 129 g"):
         assert part in note
 
 
@@ -68,7 +68,7 @@ def test_a_missed_food_that_costs_its_own_weight_turns_the_ranking():
     blind = canteen_run([tray("1.jpg", true)], "size=a")
     wild = canteen_run([tray("1.jpg", true, [("rice", 100.0), ("soup", 100.0)])], "size=b")
     tables = canteen_tables([blind, wild], resamples=2)
-    found = row(titled(tables, "penalty of a missed item"), "Spearman with the second column")
+    found = row(titled(tables, "penalty of a missed item"), "Spearman with w0 = 129 g")
     assert found["NMAE w0 = 64.5 g"] == pytest.approx(1.0)
     assert found["NMAE w0 = 129 g"] == pytest.approx(1.0)
     assert found["NMAE w0 = 258 g"] == pytest.approx(1.0)
@@ -95,7 +95,7 @@ def test_references_of_runs_that_answered_other_photos():
     runs = [canteen_run(TRAYS, "size=a"), canteen_run([TRAYS[0], failed], "size=b")]
     table = titled(canteen_tables(runs, resamples=2), "reference predictors")
     sizes = {(cells[1], cells[2]) for cells in table.rows}
-    assert sizes == {("made size=a", 2), ("made size=b (incomplete)", 1)}
+    assert sizes == {("made size=a", 2), ("(incomplete) made size=b", 1)}
 
 
 def test_scores_at_each_threshold():
@@ -105,17 +105,24 @@ def test_scores_at_each_threshold():
         [("boiled rice", 100.0), ("broth", 150.0)],
         [[0.85, 0.1], [0.1, 0.55]],
     )
-    tables = canteen_tables([canteen_run([record])], resamples=2, thresholds=(0.5, 0.6, 0.9))
-    assert titled(tables, "F1 by threshold").columns == ("run", ">= 0.5", ">= 0.6", ">= 0.9")
-    assert titled(tables, "F1 by threshold").rows == ((LABEL, 1.0, 0.5, 0.0),)
-    assert titled(tables, "NMAE by threshold").rows == ((LABEL, 25.0, 129 / 2, 129.0),)
+    tables = canteen_tables([canteen_run([record])], resamples=2)
+    columns = ("run", ">= 0.5", ">= 0.6", ">= 0.7", ">= 0.8", ">= 0.9")
+    assert titled(tables, "F1 by threshold").columns == columns
+    assert titled(tables, "F1 by threshold").rows == ((LABEL, 1.0, 0.5, 0.5, 0.5, 0.0),)
+    nmae = (LABEL, 25.0, *[129 / 2] * 3, 129.0)
+    assert titled(tables, "NMAE by threshold").rows == (nmae,)
 
 
-def test_the_first_threshold_is_the_primary_one():
-    record = tray("1.jpg", [("rice", 100.0)], [("boiled rice", 100.0)], [[0.55]])
-    found = canteen_tables([canteen_run([record])], resamples=2, thresholds=(0.6, 0.5))
-    assert row(titled(found, "recognition and portions"), LABEL)["F1"] == 0.0
-    assert titled(found, "F1 by threshold").rows == ((LABEL, 0.0, 1.0),)
+def test_the_threshold_is_that_of_the_records():
+    record = tray("1.jpg", [("rice", 100.0)], [("boiled rice", 100.0)], [[0.75]])
+    found = canteen_tables([rescored(canteen_run([record]), threshold=0.75)], resamples=2)
+    main = titled(found, "recognition and portions")
+    assert row(main, LABEL)["F1"] == 1.0
+    assert (
+        "Similarity >= 0.75 by equal names. Rescored; logged with equal names >= 0.5" in main.note
+    )
+    assert titled(found, "F1 by threshold").columns == ("run", ">= 0.75", ">= 0.8", ">= 0.9")
+    assert titled(found, "F1 by threshold").rows == ((LABEL, 1.0, 0.0, 0.0),)
 
 
 def test_optimal_assignment_can_find_more_than_greedy():
@@ -149,8 +156,11 @@ REPAIRS = [
 
 
 def test_counts_of_answers():
-    found = row(titled(canteen_tables([canteen_run(REPAIRS)], resamples=2), "runs"))
-    assert found["run"] == "made size=7b (incomplete)"
+    run = canteen_run(REPAIRS, documents=200)
+    found = row(titled(canteen_tables([run], resamples=2), "runs"))
+    assert found["run"] == "(incomplete) made size=7b"
+    problems = "8 of 200 documents; 1 failed requests; 1 pictures that could not be opened"
+    assert found["status"] == problems
     assert found["command"] == "made size=7b"
     assert (found["photos"], found["of"], found["failed"]) == (8, 200, 1)
     assert (found["unreadable"], found["empty"], found["truncated"]) == (1, 1, 1)
@@ -170,7 +180,7 @@ def test_repair_sensitivity():
     assert found["F1 JSON parser alone"] == pytest.approx(4 / 9)
     assert found["items not in the text"] == 1
     foreign = titled(tables, "items whose words are not in the answer")
-    assert foreign.rows == (("made size=7b (incomplete)", "4.jpg", "fish", "model"),)
+    assert foreign.rows == (("(incomplete) made size=7b", "4.jpg", "fish", "model"),)
 
 
 def test_words_within_json_escapes_are_in_the_text():
@@ -202,19 +212,13 @@ def test_runs_of_another_matcher_are_never_in_one_table():
         "Canteen: recognition and portions (made@1, equal names)",
         "Canteen: recognition and portions (made@1, another)",
     ]
+    for table, name in zip(mains, ("equal names", "another"), strict=True):
+        assert f"Similarity >= 0.5 by {name}." in table.note
     assert not [table for table in tables if "differences" in table.title]
 
 
 def test_no_runs_no_tables():
     assert canteen_tables([]) == []
-
-
-@pytest.mark.parametrize(
-    ("thresholds", "message"), [((), "at least one threshold"), ((1.5,), r"lie in \[0, 1\]")]
-)
-def test_bad_thresholds_are_refused(thresholds, message):
-    with pytest.raises(ValueError, match=message):
-        canteen_tables([canteen_run(TRAYS)], thresholds=thresholds)
 
 
 def test_a_run_without_an_answer_spoils_no_comparison():
@@ -252,7 +256,7 @@ def test_any_records_make_a_report(logs, data):
         canteen_run(log, f"size={data.draw(st.integers(0, 1))}", temperature=at / 10)
         for at, log in enumerate(logs)
     ]
-    for table in canteen_tables(runs, resamples=5, thresholds=(0.5, 0.9)):
+    for table in canteen_tables(runs, resamples=5):
         assert table.rows
         assert all(len(cells) == len(table.columns) for cells in table.rows)
         if table.title.startswith("Canteen: what repairs"):

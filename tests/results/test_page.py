@@ -174,7 +174,8 @@ def test_ids_are_unique_and_references_have_a_target(tmp_path):
     ids = found.of("id")
     assert len(ids) == len(set(ids))
     targets = [address[1:] for address in found.of("href") if address.startswith("#")]
-    targets += [x for name in ("aria-labelledby", "aria-describedby") for x in found.of(name)]
+    names = ("aria-labelledby", "aria-describedby", "data-tells")
+    targets += [one for name in names for value in found.of(name) for one in value.split()]
     assert set(targets) <= set(ids)
 
 
