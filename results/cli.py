@@ -152,6 +152,12 @@ def _add_prepare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="FILE",
         help="culturalmenu: build the questions from your own dishes (JSON Lines)",
     )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="with --from-dishes: another number makes other questions (default: 0)",
+    )
     parser.add_argument("--force", action="store_true", help="replace what is already there")
     parser.set_defaults(run=_prepare)
 
@@ -161,10 +167,11 @@ def _prepare(options: argparse.Namespace) -> int:
     from lmms_eval_food.tasks.culturalmenu.from_dishes import balance_table
 
     names = prepare.BENCHMARKS if options.name == "all" else [options.name]
-    one_only = (options.source, options.map, options.dishes)
+    one_only = (options.source, options.map, options.dishes, options.seed)
     if options.name == "all" and any(option is not None for option in one_only):
         print(
-            "lmms-eval-food: --from, --map and --from-dishes need one benchmark's name, not `all`",
+            "lmms-eval-food: --from, --map, --from-dishes and --seed need one benchmark's name, "
+            "not `all`",
             file=sys.stderr,
         )
         return 2
@@ -179,6 +186,7 @@ def _prepare(options: argparse.Namespace) -> int:
                 force=options.force,
                 map_file=options.map,
                 dishes=options.dishes,
+                seed=options.seed,
             )
         except prepare.PREPARE_ERRORS as error:
             print(f"lmms-eval-food: {name}: {error}", file=sys.stderr)

@@ -43,13 +43,20 @@ def documents(benchmark: str, table: str) -> Dataset:
     return docs.add_column("data", [text] * len(docs))
 
 
-def rebuilt(docs: Dataset, rows: Sequence[Doc]) -> Dataset:
+def rebuilt(docs: Dataset, rows: Sequence[Doc], kept: str = "") -> Dataset:
     """Return changed rows as a dataset with the types of the one they came from.
 
-    Columns that the original lacks hold texts or flags.
+    Columns that the original lacks hold texts or flags. No rows end the run with one message, as
+    in `documents`; `kept` says in words what a row must be to be one ("about a dish image").
     """
     from datasets import Dataset, Features, Value
 
+    if not rows:
+        what = kept or "a question of this task"
+        raise SystemExit(
+            f"lmms-eval-food: none of the data's {len(docs)} rows is {what}: the task has nothing "
+            "to ask"
+        )
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     new = {
         name: Value("bool" if isinstance(values[0], bool) else "string")

@@ -35,6 +35,7 @@ def prepare(
     force: bool = False,
     map_file: Path | None = None,
     dishes: Path | None = None,
+    seed: int | None = None,
 ) -> Path:
     """Put one benchmark's data (or "mini", all three made-up sets) in place.
 
@@ -49,6 +50,7 @@ def prepare(
             place of the packaged one.
         dishes: CulturalMenuBench only, without `source`: build the questions from this list of
             dishes.
+        seed: With `dishes` only: seed of the questions; default: 0.
 
     Returns:
         The benchmark's folder (for "mini": the data root).
@@ -61,6 +63,8 @@ def prepare(
     if without_images and (benchmark != "canteen" or source is None):
         raise DataError("--without-images is for `prepare canteen --from FOLDER` only")
     _check_menu_options(benchmark, source, map_file, dishes)
+    if seed is not None and dishes is None:
+        raise DataError("--seed is for `prepare culturalmenu --from-dishes FILE` only")
     if benchmark == "mini":
         if source is not None:
             raise DataError("the mini sets are made, not taken from anywhere: leave --from out")
@@ -84,7 +88,7 @@ def prepare(
                 "where there is room (--to DIR)"
             )
         if dishes is not None:
-            origin = menu.from_dishes(dishes.expanduser().absolute(), staging)
+            origin = menu.from_dishes(dishes.expanduser().absolute(), staging, seed or 0)
         elif source is None:
             origin = download(benchmark, downloads, staging, map_file)
         else:

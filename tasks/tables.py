@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lmms_eval_food.tasks.culturalmenu.schemas import first_problem
+from lmms_eval_food.tasks.culturalmenu.schemas import first_problem, shown
 from lmms_eval_food.tasks.diningbench.truths import KEYS, amounts
 from lmms_eval_food.tasks.rows import DataError, Row, Source
 
@@ -159,7 +159,7 @@ def menu_row(table: str, row: Row) -> dict[str, Any]:
         DataError: it does not fit the table's JSON Schema.
     """
     if problem := first_problem(table, row.values):
-        raise row.wrong(*problem)
+        raise DataError(f"{row.wrong(*problem)}. The row is {shown(row.values)}")
     return _MENU_ROWS[table](row)
 
 

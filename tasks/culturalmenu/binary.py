@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from lmms_eval_food.tasks.culturalmenu.dishes import Entry, Item, rank
+from lmms_eval_food.tasks.culturalmenu.dishes import Content, Entry, Item, rank, true_contents
 from lmms_eval_food.tasks.culturalmenu.prompts import (
     BINARY_RELATIONS,
     LANGUAGES,
@@ -13,16 +13,21 @@ from lmms_eval_food.tasks.culturalmenu.prompts import (
     category_label,
 )
 
+# Content shown -> the contents asked about that are true of it (see `true_contents`).
+_Truth = Mapping[Content, frozenset[Content]]
+
 
 def binary_items(relation: str, dishes: Sequence[Entry], seed: int) -> list[Item]:
     """Return the questions of one relation, in the order of the dishes (see `build_binary`)."""
     shown, asked = relation.split("-")
     find = _pair_partners if shown == asked else _value_sources
     usable = [dish for dish in dishes if dish.contents[shown] and dish.contents[asked]]
+    # Two pictures are of the same cuisine or not: what a picture answers is its category.
+    true = true_contents(usable, shown, "category" if shown == asked else asked)
     sources = {
         dish.id: found
         for dish in usable
-        if (found := find(dish, usable, asked, (seed, relation, dish.id)))
+        if (found := find(dish, usable, relation, true, (seed, relation, dish.id)))
     }
     by_language: dict[str, list[str]] = {
         language: [] for language in sorted(LANGUAGES, key=lambda name: rank(seed, name))
@@ -103,14 +108,15 @@ def _drop_surplus(answers: dict[str, str], by_language: Mapping[str, Sequence[st
 
 
 def _value_sources(
-    dish: Entry, dishes: Sequence[Entry], asked: str, key: tuple[object, ...]
+    dish: Entry, dishes: Sequence[Entry], relation: str, true: _Truth, key: tuple[object, ...]
 ) -> dict[str, Entry]:
     """Return for yes and no the dish whose value is asked about.
 
-    A category has a name in every language, so a wrong one may come from any dish, and counts
-    once however many dishes it has. Other wrong texts come from dishes of the same language, of
-    the same category where possible.
+    A wrong value is true of no dish that has what is shown. A category has a name in every
+    language, so a wrong one may come from any dish, and counts once however many dishes it has.
+    Other wrong texts come from dishes of the same language, of the same category where possible.
     """
+    shown, asked = relation.split("-")
 
     def order(other: Entry) -> tuple[Any, ...]:
         same_for = other.contents["category"] if asked == "category" else other.id
@@ -119,20 +125,30 @@ def _value_sources(
     wrong = [
         other
         for other in dishes
-        if dish.differs(other, asked) and (asked == "category" or other.language == dish.language)
+        if other.contents[asked] not in true[dish.contents[shown]]
+        and (asked == "category" or other.language == dish.language)
     ]
     return {"yes": dish} | ({"no": min(wrong, key=order)} if wrong else {})
 
 
 def _pair_partners(
-    dish: Entry, dishes: Sequence[Entry], field: str, key: tuple[object, ...]
+    dish: Entry, dishes: Sequence[Entry], relation: str, true: _Truth, key: tuple[object, ...]
 ) -> dict[str, Entry]:
-    """Return for yes and no the dish whose pictures are shown beside those of `dish`."""
-    others = [
-        other for other in dishes if other.contents["category"] and dish.differs(other, field)
-    ]
+    """Return for yes and no the dish whose pictures are shown beside those of `dish`.
+
+    Pictures of two dishes from two countries are neither of the same cuisine nor of another.
+    """
+    field = relation.split("-")[0]
+    own = true.get(dish.contents[field], frozenset())
     found: dict[str, Entry] = {}
-    if dish.contents["category"]:
+    if len(own) == 1 and dish.contents["category"]:
+        others = [
+            other
+            for other in dishes
+            if other.contents["category"]
+            and dish.differs(other, field)
+            and len(true[other.contents[field]]) == 1
+        ]
         for other in sorted(others, key=lambda other: rank(*key, other.id)):
             found.setdefault("no" if dish.differs(other, "category") else "yes", other)
     return found

@@ -19,10 +19,12 @@ from lmms_eval_food.tasks.culturalmenu.dishes import (
     Item,
     entries,
     rank,
+    true_contents,
 )
 from lmms_eval_food.tasks.culturalmenu.prompts import (
     BINARY_RELATIONS,
     MC_RELATIONS,
+    REGION_LANGUAGE,
     canonical_cuisine,
     families,
     family_of,
@@ -41,7 +43,8 @@ def build_binary(dishes: Sequence[Dish], seed: int = 0) -> list[Item]:
     allow. A dish has no row in a relation where a field is blank, or where it would upset that
     balance: the last one of an odd number, or one of too many that allow a single answer. A false
     value comes from a dish of the same language (a category: of any), of the same category where
-    possible, and differs from the true one also when letter case and spaces are ignored.
+    possible. It is true of no dish that has what is shown, also when letter case, width and spaces
+    are ignored (`normalise_text`).
     `dish_ids` are the dishes whose pictures are shown. No dishes, or one: no rows.
 
     Raises:
@@ -55,8 +58,9 @@ def build_mc(dishes: Sequence[Dish], seed: int = 0) -> list[Item]:
     """Return the rows of mc.jsonl: one question a dish and directed relation (Table 14).
 
     Of the four options one is the dish's own; the others come from dishes of the same category
-    where possible, then of the same language, and differ from it and from each other. Each letter
-    is right equally often in a relation, up to one. A dish without three such others has no row.
+    where possible, then of the same language, are true of no dish that has what is given, and
+    differ from each other (`normalise_text`). Each letter is right equally often in a relation, up
+    to one. A dish without three such others has no row.
     Fewer than four dishes: no rows.
 
     Raises:
@@ -89,7 +93,7 @@ def balance_report(items: Iterable[Item]) -> dict[str, dict[str, dict[str, int]]
     report: dict[str, dict[str, dict[str, int]]] = {}
     for item in items:
         for relation in ("all", item.get("relation") or item["evidence"]):
-            for language in ("all", item.get("language", "zh")):
+            for language in ("all", item.get("language", REGION_LANGUAGE)):
                 counts = report.setdefault(relation, {}).setdefault(language, {})
                 counts[item["answer"]] = counts.get(item["answer"], 0) + 1
     return report
@@ -98,11 +102,14 @@ def balance_report(items: Iterable[Item]) -> dict[str, dict[str, dict[str, int]]
 def _mc_items(relation: str, dishes: Sequence[Entry], seed: int) -> list[Item]:
     given, asked = relation.split("->")
     usable = [dish for dish in dishes if dish.contents[given] and dish.contents[asked]]
-    wrong = {
-        dish.id: others
-        for dish in usable
-        if len(others := _distractors(dish, usable, relation, seed)) == 3
-    }
+    true = true_contents(usable, given, asked)
+    wrong = {}
+    for dish in usable:
+        # A value of a dish that shares what is given (two dishes of one name, say) is right too.
+        others = [o for o in usable if o.contents[asked] not in true[dish.contents[given]]]
+        found = _distractors(dish, others, relation, seed)
+        if len(found) == 3:
+            wrong[dish.id] = found
     letters = _letters(wrong, seed, relation, MC_RELATIONS.index(relation))
     pictured = given in IMAGE_FIELDS
     return [
@@ -123,21 +130,19 @@ def _mc_items(relation: str, dishes: Sequence[Entry], seed: int) -> list[Item]:
     ]
 
 
-def _distractors(dish: Entry, dishes: Sequence[Entry], relation: str, seed: int) -> list[Entry]:
-    """Return up to three dishes to take wrong options from, in an order of no meaning."""
-    given, asked = relation.split("->")
+def _distractors(dish: Entry, others: Sequence[Entry], relation: str, seed: int) -> list[Entry]:
+    """Return up to three of the dishes with wrong values, in an order of no meaning."""
+    asked = relation.split("->")[1]
 
     def order(other: Entry) -> bytes:
         return rank(seed, relation, dish.id, other.id)
 
-    # A dish that shares what is given (two dishes of one name, say) would be right as well.
-    others = [other for other in dishes if dish.differs(other, given)]
     near = [other for other in others if not dish.differs(other, "category")]
     same_language = [other for other in others if other.language == dish.language]
     chosen: dict[Content, Entry] = {}
     for pool in (near, same_language, others):
         for other in sorted(pool, key=order) if len(chosen) < 3 else ():
-            if len(chosen) < 3 and dish.differs(other, asked):
+            if len(chosen) < 3:
                 chosen.setdefault(other.contents[asked], other)
     return sorted(chosen.values(), key=order)
 

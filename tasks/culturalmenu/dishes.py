@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -66,6 +66,21 @@ class Entry:
     def differs(self, other: Entry, field: str) -> bool:
         """Return whether two dishes have different contents in a field."""
         return self.contents[field] != other.contents[field]
+
+
+def true_contents(
+    dishes: Iterable[Entry], shown: str, asked: str
+) -> dict[Content, frozenset[Content]]:
+    """Return, for each content of one field, the contents of another that are true of it.
+
+    Two dishes may share a picture, a name or a text: a question that shows it is then about both,
+    and what is true of either is not wrong. Blank contents are in neither.
+    """
+    found: dict[Content, set[Content]] = {}
+    for dish in dishes:
+        if dish.contents[shown] and dish.contents[asked]:
+            found.setdefault(dish.contents[shown], set()).add(dish.contents[asked])
+    return {content: frozenset(values) for content, values in found.items()}
 
 
 def entries(dishes: Sequence[Dish]) -> list[Entry]:

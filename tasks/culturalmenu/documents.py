@@ -7,15 +7,14 @@ are sent, and the first-step ablation drops pictures, so what a document holds i
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-import yaml
+from loguru import logger
 
 from lmms_eval_food.tasks import common
 from lmms_eval_food.tasks.culturalmenu import prompts
+from lmms_eval_food.tasks.culturalmenu.cuisine_words import without_cuisine_words
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -75,28 +74,8 @@ def region_row(row: Row, variant: str) -> Row:
         **row,
         "prompt": prompts.region_prompt(variant, row["evidence"], row["options"], name),
         "images": [] if variant == "text" else row["images"],
-        "language": "zh",
+        "language": prompts.REGION_LANGUAGE,
     }
-
-
-def without_cuisine_words(name: str) -> str:
-    """Return a dish name without words that name its region; as it was if nothing else is left.
-
-    >>> without_cuisine_words("四川小吃红油抄手")
-    '红油抄手'
-    """
-    cleaned = name
-    for word in _cuisine_words():
-        cleaned = cleaned.replace(word, "")
-    return cleaned.strip() or name
-
-
-@functools.cache
-def _cuisine_words() -> Sequence[str]:
-    folder = resources.files("lmms_eval_food.tasks.culturalmenu")
-    text = folder.joinpath("cuisine_words.yaml").read_text("utf-8")
-    words: list[str] = yaml.safe_load(text)["words"]
-    return sorted(words, key=lambda word: (-len(word), word))
 
 
 def _flat(groups: Sequence[Sequence[str]]) -> list[str]:
@@ -104,11 +83,16 @@ def _flat(groups: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _load(
-    table: str, change: Callable[[Row], Row], keep: Callable[[Row], bool] = lambda row: True
+    table: str,
+    change: Callable[[Row], Row],
+    keep: Callable[[Row], bool] = lambda row: True,
+    kept: str = "",
 ) -> Load:
+    """Return the loader of a task; `kept` says in words which rows of the table are its own."""
+
     def load(manifest: Dataset) -> Dataset:
         docs = common.documents("culturalmenu", table)
-        return common.rebuilt(docs, [change(row) for row in docs if keep(row)])
+        return common.rebuilt(docs, [change(row) for row in docs if keep(row)], kept)
 
     return load
 
@@ -117,12 +101,29 @@ def _shows_the_dish(row: Row) -> bool:
     return bool(row["evidence"] == "dish_image")
 
 
+def _can_be_named(row: Row) -> bool:
+    """Tell whether a question about a dish image is left when its name loses the cuisine words.
+
+    A name of such words alone leaves nothing to ask about, and whole it would be the answer.
+    """
+    if not _shows_the_dish(row):
+        return False
+    if without_cuisine_words(row["dish_name"]):
+        return True
+    logger.warning(
+        f"culturalmenu_region_text leaves out {row['id']}: its dish name, {row['dish_name']!r}, "
+        "is made of cuisine words alone"
+    )
+    return False
+
+
+_DISH_ROWS = "about a dish image"
 binary = _load("binary", lambda row: binary_row(row, first_step=False))
 binary_first_step = _load("binary", lambda row: binary_row(row, first_step=True))
 mc = _load("mc", lambda row: mc_row(row, first_step=False))
 mc_first_step = _load("mc", lambda row: mc_row(row, first_step=True))
 region = _load("region", lambda row: region_row(row, "standard"))
 # The paper asks these of the dish images' items only.
-region_text = _load("region", lambda row: region_row(row, "text"), _shows_the_dish)
-region_cot = _load("region", lambda row: region_row(row, "cot"), _shows_the_dish)
-region_named = _load("region", lambda row: region_row(row, "named"), _shows_the_dish)
+region_text = _load("region", lambda row: region_row(row, "text"), _can_be_named, _DISH_ROWS)
+region_cot = _load("region", lambda row: region_row(row, "cot"), _shows_the_dish, _DISH_ROWS)
+region_named = _load("region", lambda row: region_row(row, "named"), _shows_the_dish, _DISH_ROWS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 TIERS = ("recognition", "process")
 LETTERS = "ABCD"
+# A record's mark: yes or no was read, and in no word of the question's language.
+OTHER_LANGUAGE = "other_language"
 EVIDENCE = ("dish_image", "practice_image")
 CUISINES = tuple(cuisine for members in families().values() for cuisine in members)
 
@@ -67,6 +70,8 @@ def binary(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
         | {"tier": tier(doc["relation"])},
     )
     foreign = said["answer"] is not None and doc["language"] not in said["languages"]
+    if foreign:
+        record = dataclasses.replace(record, marks=(*record.marks, OTHER_LANGUAGE))
     return {
         **record.scores(),
         "yes_rate": float(said["answer"] == "yes") if said["answer"] else None,

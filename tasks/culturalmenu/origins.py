@@ -71,26 +71,38 @@ def from_folder(
         DataError: an archive is not what SHA256SUMS says or cannot be unpacked, or a record does
             not fit the map.
     """
-    archives = sorted(folder.rglob("*.zip"))
+    # The ending may be in capitals.
+    archives = sorted(path for path in folder.rglob("*.*") if path.suffix.lower() == ".zip")
     _verify(folder, archives)
     unpacked = staging / "archives"
-    for archive in archives:
-        unpack(archive, _unpacked(archive, folder, unpacked))
-    form = _read([unpacked, folder], staging, map_file)
+    inside = {archive: _unpacked(archive, folder, unpacked) for archive in archives}
+    for archive, target in inside.items():
+        unpack(archive, target)
+    try:
+        form = _read([unpacked, folder], staging, map_file)
+    except DataError as error:
+        # What was unpacked is gone when the message is read: the archive is still there.
+        packed = {target: str(archive) for archive, target in inside.items()}
+        message = str(error)
+        for place, called in (packed | dict.fromkeys(ours, name.removeprefix("local:"))).items():
+            message = message.replace(f"{place}/", f"{called}: ")
+        raise DataError(message) from None
     _say_differences(form)
     return Origin(staging / "tables", (unpacked, *ours), name, "", "local", located=form.located)
 
 
-def from_dishes(file: Path, staging: Path) -> Origin:
+def from_dishes(file: Path, staging: Path, seed: int = 0) -> Origin:
     """Build the questions from a user's dishes (see `write_items`).
 
     Args:
         file: Rows like those of dishes.jsonl; pictures are looked for below the file's folder.
         staging: Empty folder for the tables.
+        seed: Seed of the construction; noted in the source's name.
     """
-    pictures = write_items(file, staging / "tables")
+    pictures = write_items(file, staging / "tables", seed)
     located = {PurePosixPath(path).as_posix(): file.parent / path for path in pictures}
-    return Origin(staging / "tables", (), f"built from {file.name}", "", "local", located=located)
+    source = f"built from {file.name}, seed {seed}"
+    return Origin(staging / "tables", (), source, "", "local", located=located)
 
 
 def _read(roots: Sequence[Path], staging: Path, map_file: Path | None) -> NormalForm:
@@ -119,8 +131,11 @@ def _verify(folder: Path, archives: Iterable[Path]) -> None:
     """Compare a user's archives with SHA256SUMS where there is one; nothing is ever deleted."""
     sums_file = folder / fetch.CHECKSUMS
     sums = fetch.read_checksums(sums_file) if sums_file.is_file() else {}
-    for archive in archives:
-        name = archive.relative_to(folder).as_posix()
+    by_name = {archive.relative_to(folder).as_posix(): archive for archive in archives}
+    for name in sums:
+        if not (folder / name).is_file():
+            logger.warning(f"{sums_file} lists {name}, which is not in {folder}")
+    for name, archive in by_name.items():
         if name not in sums:
             logger.warning(f"{archive} is not checked: no checksum of it in {sums_file}")
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from typing import Any
 
 import yaml
 
+# Sub-region questions have one wording (Appendix K).
+REGION_LANGUAGE = "zh"
 LANGUAGES = ("zh", "en", "es", "fr", "hi", "it", "th", "ja", "ko", "vi")
 
 # Table 13, named by the two fields compared.
@@ -63,10 +66,25 @@ class LanguagePrompts:
     ask: Mapping[str, str]
 
 
+# Characters that are not seen: the soft hyphen, zero-width spaces and joiners, marks of direction,
+# fillers and selectors (Default_Ignorable_Code_Point in the Unicode Character Database).
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+
+
 def normalise_text(text: str) -> str:
-    """Return the form in which two texts are compared: NFC, casefolded, spaces collapsed."""
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-    return " ".join(folded.split())
+    """Return the form in which two texts are compared; two that look alike have the same.
+
+    Width and composition are folded (NFKC), and letter case; characters that are not seen are
+    dropped, and runs of spaces are one space. A text with nothing to see is "".
+
+    >>> normalise_text("ＡＢ汤") == normalise_text(" ab汤\u200b")
+    True
+    """
+    seen = _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    return " ".join(unicodedata.normalize("NFKC", seen.casefold()).split())
 
 
 def language_prompts(language: str) -> LanguagePrompts:
@@ -164,10 +182,16 @@ def region_prompt(variant: str, evidence: str, options: Sequence[str], dish_name
 def category_key(label: str) -> str:
     """Return what a category is compared by: a country's key, else the normalised label.
 
-    The key is the same for a country's names in all ten languages.
+    The key is the same for a country's names in all ten languages, and for the other names that
+    prompts.yaml lists (UK, 英格兰, British cuisine).
     """
     folded = normalise_text(label)
     return _category_keys().get(folded, folded)
+
+
+def is_known_category(label: str) -> bool:
+    """Return whether a category is one of the countries that have a name in all ten languages."""
+    return category_key(label) in language_prompts("en").categories
 
 
 def category_label(label: str, language: str) -> str:
@@ -209,7 +233,12 @@ def _by_language() -> Mapping[str, LanguagePrompts]:
 
 @functools.cache
 def _category_keys() -> Mapping[str, str]:
-    return {
+    keys = {
+        normalise_text(name): key
+        for key, names in _document("prompts.yaml")["other_categories"].items()
+        for name in names
+    }
+    return keys | {
         normalise_text(label): key
         for texts in _by_language().values()
         for key, label in texts.categories.items()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_eval_food.tasks.culturalmenu.field_map import Block
+from lmms_eval_food.tasks.culturalmenu.schemas import shown
 from lmms_eval_food.tasks.rows import DataError
 
 _SUFFIXES = (".json", ".jsonl", ".csv", ".tsv")
@@ -44,19 +45,10 @@ class Record:
             found = found.get(part) if isinstance(found, Mapping) else None
         return None if isinstance(found, str) and not found.strip() else found
 
-    def shown(self) -> str:
-        """Return the whole record as JSON."""
-        try:
-            text = json.dumps(self.values, ensure_ascii=False, default=repr)
-        except RecursionError:
-            return reprlib.repr(self.values)
-        # A lone surrogate cannot be printed.
-        return text.encode("utf-8", "backslashreplace").decode()
-
     def misfit(self, field: str, problem: str) -> DataError:
         """Return the error about a field; it shows the record whole."""
         return DataError(
-            f"{self.file}, {self.place}: field {field!r} {problem}. The row is {self.shown()}"
+            f"{self.file}, {self.place}: field {field!r} {problem}. The row is {shown(self.values)}"
         )
 
 

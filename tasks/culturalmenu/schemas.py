@@ -9,9 +9,12 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
+
+from lmms_eval_food.tasks.culturalmenu.prompts import normalise_text
 
 # Table -> its schema's file.
 SCHEMAS = {
@@ -33,18 +36,39 @@ def schema(table: str) -> dict[str, Any]:
 def first_problem(table: str, row: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the first field of a row that does not fit and what it must be; None if all fit.
 
+    Beside the schema, which cannot say so, no two options may be alike for the eye either: equal
+    once letter case, width, spaces and unseen characters are ignored.
+
     Args:
         table: "dishes", "binary", "mc" or "region".
         row: The row as JSON gives it.
     """
     error = next(_validator(table).iter_errors(row), None)
     if error is None:
+        fields = schema(table)["properties"]
+        if "options" in fields and _look_alike(row["options"]):
+            return "options", fields["options"]["description"]
         return None
     if error.absolute_path:
         field = str(error.absolute_path[0])
     else:  # "required", the only rule that the schemas have about a row as a whole
         field = next(name for name in error.validator_value if name not in row)
     return field, schema(table)["properties"][field]["description"]
+
+
+def shown(row: Mapping[str, Any]) -> str:
+    """Return a row as one line of JSON that can be printed."""
+    try:
+        text = json.dumps(row, ensure_ascii=False, default=repr)
+    except RecursionError:
+        return reprlib.repr(row)
+    # A lone surrogate cannot be printed.
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _look_alike(options: Sequence[Any]) -> bool:
+    texts = [normalise_text(option) for option in options if isinstance(option, str)]
+    return len(set(texts)) < len(texts)
 
 
 @functools.cache

@@ -143,6 +143,54 @@ def test_binary_questions_of_any_table(table, seed):
             check_value(item, row, table, shown, asked)
 
 
+@given(ANY_TABLE, st.integers(0, 3))
+@settings(max_examples=200, deadline=None)
+def test_no_question_has_two_answers(table, seed):
+    answers = {}
+    for item in build_binary(table, seed):
+        groups = item.get("image_groups")
+        shown = frozenset(map(tuple, groups)) if groups else tuple(item["images"])
+        prompt = normalise_text(item["prompt"])
+        answers.setdefault((item["relation"], shown, prompt), set()).add(item["answer"])
+    assert [key for key, found in answers.items() if len(found) > 1] == []
+
+
+def test_a_shared_picture_has_no_wrong_value_of_either_dish():
+    # Dishes 1 and 2 share a photo; only dish 3 can lend them a wrong value.
+    table = [dish(n, "zh", dish_image=f"images/{max(n, 2)}.jpg") for n in (1, 2, 3)]
+    for seed in range(20):
+        for item in build_binary(table, seed):
+            if item["relation"] in {"dish_image-dish_name", "dish_image-raw_material"}:
+                asked = next(n for n in (1, 2, 3) if f" {n}" in item["prompt"])
+                shared = item["dish_ids"] != ["d003"]
+                assert item["answer"] == ("yes" if (asked != 3) == shared else "no")
+
+
+def test_a_shared_picture_of_two_countries_is_compared_with_none():
+    table = [
+        dish(1, "en", dish_image="images/x.jpg"),
+        dish(2, "it", dish_image="images/x.jpg"),
+        *(dish(n, "en") for n in (3, 4)),
+        *(dish(n, "it") for n in (5, 6)),
+    ]
+    for seed in range(20):
+        pairs = [i for i in build_binary(table, seed) if i["relation"] == "dish_image-dish_image"]
+        assert pairs
+        assert not any(["images/x.jpg"] in item["image_groups"] for item in pairs)
+
+
+def test_two_names_of_one_country_make_no_wrong_answer():
+    table = [
+        dish(n, "en", category=name)
+        for n, name in enumerate(["UK", "Britain", "英国", "United Kingdom"])
+    ]
+    relations = {item["relation"] for item in build_binary(table)}
+    assert not relations & {
+        "dish_image-category", "practice_image-category",
+        "dish_image-dish_image", "practice_image-practice_image",
+    }  # fmt: skip
+
+
 def check_pair(item, row, other, field):
     assert item["image_groups"] == [own_value(row, field), own_value(other, field)]
     assert all(item["image_groups"])
@@ -241,6 +289,26 @@ def test_a_dish_of_the_same_name_is_no_wrong_option():
             break
     else:
         pytest.fail("no question about d000")
+
+
+def test_an_option_of_a_dish_that_shares_the_name_is_not_wrong_in_another():
+    # Dish 2's photo is also dish 1's, whose name dish 0 has: it would be right for dish 0 as well.
+    table = [
+        dish(0, dish_name="stew"),
+        dish(1, dish_name="stew", dish_image="images/x.jpg"),
+        dish(2, dish_image="images/x.jpg"),
+        *(dish(n) for n in (3, 4, 5)),
+    ]
+    for seed in range(20):
+        for item in build_mc(table, seed):
+            if item["relation"] == "dish_name->dish_image" and item["dish_id"] == "d000":
+                assert ["images/x.jpg"] not in item["options"]
+
+
+def test_options_that_look_alike_are_one():
+    names = ["ＡＢ汤", "AB汤", "AB汤\u200b", "ab汤 ", "粥"]
+    table = [dish(n, dish_name=name) for n, name in enumerate(names)]
+    assert not [i for i in build_mc(table) if i["relation"] == "dish_image->dish_name"]
 
 
 def test_three_dishes_make_no_choice_question():

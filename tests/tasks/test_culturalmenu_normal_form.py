@@ -139,8 +139,17 @@ ROW = {**made.BINARY[0], "id": 1, "images": ["m1/d1_0.jpg"]}
         ({"images": [7]}, "images", "no picture has the name '7'"),
         ({"images": [None]}, "images", "must come from a text, found None"),
         ({"images": []}, "images", "must be a list of picture paths"),
-        ({"image_groups": [["m1/d1_0.jpg"], []]}, "image_groups", "must be lists of picture paths"),
+        (
+            {"image_groups": [["m1/d1_0.jpg"], []]},
+            "image_groups",
+            "must be two lists of picture paths",
+        ),
         ({"prompt": "\ud800"}, "prompt", "holds a lone surrogate"),
+        (
+            {"relation": "practice_image-practice_image", "images": ["m1/d1_1.jpg", "m1/d1_2.jpg"]},
+            "image_groups",
+            "must be two lists of picture paths",
+        ),
     ],
 )
 def test_a_row_that_does_not_fit_is_shown_whole(
@@ -166,6 +175,10 @@ def test_a_row_that_does_not_fit_is_shown_whole(
         ("dishes.json", {"dish_id": "d2"}, "dish_id"),
         ("dishes.json", {"practice_text": " "}, "practice_text"),
         ("mc_chinese.json", {"options": ["a", "b", "c"]}, "options"),
+        ("mc_chinese.json", {"options": ["a"] * 4}, "options"),
+        ("mc_chinese.json", {"options": ["ＡＢ汤", "AB汤\u200b", "c", "d"]}, "options"),
+        ("mc_foreign.json", {"options": ["d1_0", "d1_1", "d1_2", "d1_0"]}, "options"),
+        ("sub_region.json", {"options": ["川菜"] * 4}, "options"),
         ("mc_chinese.json", {"options": {"A": "a", "B": "b", "C": "c", "E": "e"}}, "options"),
         ("mc_chinese.json", {"dish_id": "d3"}, "dish_id"),
         ("mc_chinese.json", {"images": None}, "images"),

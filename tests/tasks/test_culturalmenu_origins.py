@@ -170,6 +170,53 @@ def test_archives_without_checksums_are_taken_and_mentioned(
     assert all("is not checked: no checksum of it" in warning for warning in warnings)
 
 
+def test_a_listed_archive_that_is_absent_is_mentioned(
+    root: Path, tmp_path: Path, few: None, warnings: list[str]
+) -> None:
+    files = archives()
+    files["SHA256SUMS"] += f"{'0' * 64}  media 3.zip\n".encode()
+    source = write_files(tmp_path / "mine", files)
+    check(prepare("culturalmenu", source=source, root=root))
+    assert warnings == [f"{source}/SHA256SUMS lists media 3.zip, which is not in {source}"]
+
+
+def capitals(files: dict[str, bytes]) -> dict[str, bytes]:
+    packed = {name.replace(".zip", ".ZIP"): content for name, content in files.items()}
+    return {**packed, "SHA256SUMS": files["SHA256SUMS"].replace(b".zip", b".ZIP")}
+
+
+def test_archives_whose_endings_are_in_capitals(
+    root: Path, tmp_path: Path, few: None, warnings: list[str]
+) -> None:
+    source = write_files(tmp_path / "mine", capitals(archives()))
+    check(prepare("culturalmenu", source=source, root=root))
+    assert warnings == []
+
+
+def test_archives_whose_endings_are_in_capitals_are_checked(root: Path, tmp_path: Path) -> None:
+    files = {**capitals(archives()), "m1.ZIP": packed_zip({})}
+    with pytest.raises(DataError, match=r"m1\.ZIP has the checksum .* says .*; fetch it anew"):
+        prepare("culturalmenu", source=write_files(tmp_path / "mine", files), root=root)
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["a folder of archives", "one archive"])
+def test_a_row_in_an_archive_is_named_by_the_archive(
+    root: Path, tmp_path: Path, wrapped: bool
+) -> None:
+    tables_ = {**made.usual_names(), "meta/binary.jsonl": b'{"answer": "yes"}'}
+    source = tmp_path / "mine.zip"
+    if wrapped:
+        source.write_bytes(packed_zip({**tables_, **made.MEDIA}))
+        place = "mine.zip: meta/binary.jsonl, line 1"
+    else:
+        source = write_files(tmp_path / "mine", {"all.zip": packed_zip({**tables_, **made.MEDIA})})
+        place = f"{source}/all.zip: meta/binary.jsonl, line 1"
+    with pytest.raises(DataError) as caught:
+        prepare("culturalmenu", source=source, root=root)
+    assert str(caught.value).startswith(f"{place}: field 'relation' ")
+    assert ".staging" not in str(caught.value)
+
+
 def test_metadata_unpacked_and_media_packed(root: Path, tmp_path: Path, few: None) -> None:
     files = {name: content for name, content in archives().items() if name != "metadata.zip"}
     source = write_files(tmp_path / "mine", {**files, **made.usual_names()})
@@ -252,7 +299,7 @@ def test_from_dishes(
     documents = tables.read_table(folder, "culturalmenu", "dishes")
     assert tables.missing_images(tables.row_images(documents)) == []
     found = data.read_provenance(folder, "culturalmenu")
-    assert (found.source, found.kind) == ("built from dishes.jsonl", "local")
+    assert (found.source, found.kind) == ("built from dishes.jsonl, seed 0", "local")
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["binary", "yes", "no"] in lines
     # The mini set has 30 dishes: ten relations of 30 questions, fourteen of 30, and 8 regional
@@ -307,14 +354,78 @@ def test_lists_of_dishes_that_are_refused(
     assert not (root / "culturalmenu").exists()
 
 
+def test_a_dish_that_does_not_fit_is_shown_whole(root: Path, tmp_path: Path) -> None:
+    row = {**DISHES[0], "language": "de", "practice_text": "切。" * 300}
+    source = write_files(tmp_path / "mine", {"dishes.jsonl": list_of(row), **PHOTOS})
+    with pytest.raises(DataError) as caught:
+        prepare("culturalmenu", dishes=source / "dishes.jsonl", root=root)
+    message = str(caught.value)
+    assert message.startswith(f"{source}/dishes.jsonl, line 1: field 'language' must be one of zh")
+    assert message.endswith(
+        f"correct it and try again. The row is {json.dumps(row, ensure_ascii=False)}"
+    )
+    assert "--force" not in message
+
+
+def test_a_list_of_dishes_that_is_no_json(root: Path, tmp_path: Path) -> None:
+    source = write_files(tmp_path / "mine", {"dishes.jsonl": b"[]\n"})
+    with pytest.raises(DataError, match=r"line 1: is not a JSON object .*; correct it and try"):
+        prepare("culturalmenu", dishes=source / "dishes.jsonl", root=root)
+
+
+def test_regions_and_categories_that_are_not_known_are_said(
+    root: Path, tmp_path: Path, warnings: list[str]
+) -> None:
+    regions = ["Sichuan cuisine", "Sichuan cuisine", "川菜", "四川菜", None, "滇菜"]
+    dishes = [
+        {
+            **made.D1,
+            "dish_id": f"d{n}",
+            "dish_name": f"菜{n}",
+            "region": region,
+            "category": "Peru" if n == 5 else "中国",
+            "dish_image": f"photos/{'abc'[n % 3]}.jpg",
+            "practice_images": None,
+        }
+        for n, region in enumerate(regions)
+    ]
+    source = write_files(tmp_path / "mine", {"dishes.jsonl": list_of(*dishes), **PHOTOS})
+    folder = prepare("culturalmenu", dishes=source / "dishes.jsonl", root=root)
+    assert [row["dish_id"] for row in read_rows(folder / "region.jsonl")] == ["d2", "d3"]
+    said = [warning.partition(":")[2].strip() for warning in warnings]
+    assert [text[: text.index(" is none")] for text in said] == [
+        "region 'Sichuan cuisine' (2 dishes)",
+        "region '滇菜' (1 dishes)",
+        "category 'Peru' (1 dishes)",
+    ]
+
+
+def test_another_seed_makes_other_questions(
+    root: Path, tmp_path: Path, mini_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mini = mini_root / "culturalmenu"
+    folders = []
+    for name, options in (("one", []), ("zero", ["--seed", "0"]), ("seven", ["--seed", "7"])):
+        command = ["prepare", "culturalmenu", "--from-dishes", str(mini / "dishes.jsonl")]
+        assert main([*command, "--to", str(root / name), *options]) == 0
+        folders.append(root / name / "culturalmenu")
+    one, zero, seven = ((folder / "mc.jsonl").read_bytes() for folder in folders)
+    assert one == zero == (mini / "mc.jsonl").read_bytes()
+    assert seven != one
+    sources = [data.read_provenance(folder, "culturalmenu").source for folder in folders]
+    assert [source.partition(", ")[2] for source in sources] == ["seed 0", "seed 0", "seed 7"]
+    assert main(["prepare", "culturalmenu", "--seed", "7", "--to", str(root)]) == 1
+    assert "--seed is for `prepare culturalmenu --from-dishes FILE`" in capsys.readouterr().err
+
+
 def test_a_list_of_dishes_that_is_not_there(root: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no such file"):
         prepare("culturalmenu", dishes=tmp_path / "dishes.jsonl", root=root)
 
 
-@pytest.mark.parametrize("option", ["--from", "--map", "--from-dishes"])
+@pytest.mark.parametrize("option", ["--from", "--map", "--from-dishes", "--seed"])
 def test_all_takes_no_file_of_one_benchmark(
     option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["prepare", "all", option, "x"]) == 2
+    assert main(["prepare", "all", option, "7"]) == 2
     assert "need one benchmark's name" in capsys.readouterr().err

@@ -1,6 +1,8 @@
 import pytest
+import yaml
 
 from lmms_eval_food.tasks.culturalmenu import prompts
+from lmms_eval_food.tasks.culturalmenu.field_map import default_map_file
 from lmms_eval_food.tasks.culturalmenu.prompts import (
     BINARY_RELATIONS,
     LANGUAGES,
@@ -149,6 +151,65 @@ def test_category_in_another_language():
     assert category_key("Italia") == category_key("意大利") == category_key("ITALY")
     assert category_label("Italia", "th") == "อิตาลี"
     assert category_label("Peru", "fr") == "Peru"
+
+
+@pytest.mark.parametrize(
+    ("names", "key"),
+    [
+        (
+            ("UK", "Britain", "英国", "United Kingdom", "England", "British cuisine", "ＵＫ"),
+            "britain",
+        ),
+        (("China", "中国", "中国菜", "Chinese", "चीन", "中華"), "china"),
+        (("Korea", "South Korea", "韩国", "한국", "대한민국"), "korea"),
+        (("Vietnam", "Viet Nam", "Việt Nam", "越南"), "vietnam"),
+        (("Mexico", "México", "墨西哥", "Mexican food"), "mexico"),
+        (("Thailand", "泰国", "ไทย", "ประเทศไทย"), "thailand"),
+    ],
+)
+def test_the_names_of_one_country(names, key):
+    assert {category_key(name) for name in names} == {key}
+    assert all(prompts.is_known_category(name) for name in names)
+
+
+@pytest.mark.parametrize("name", ["Peru", "", "ES", "Latin America", "川菜"])
+def test_no_country_of_the_eleven(name):
+    assert not prompts.is_known_category(name)
+
+
+def test_the_field_map_and_the_categories_know_the_same_countries():
+    fields = yaml.safe_load(default_map_file().read_text("utf-8"))["tables"]["dishes"]["fields"]
+    speech = {"Chinese", "English", "Spanish", "French", "Hindi", "Italian", "Thai", "Japanese",
+              "Korean", "Vietnamese", "zh-CN", "en-GB"}  # fmt: skip
+    countries = set(fields["language"]["values"]) - speech
+    assert len(countries) == 23
+    assert [name for name in sorted(countries) if not prompts.is_known_category(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ＡＢ汤", "AB汤"),
+        ("AB汤\u200b", "ab汤 "),
+        ("\ufeff麻婆\u2060豆腐", "麻婆豆腐"),
+        ("soft\u00adcake", "softcake"),
+        ("ｶﾚｰ", "カレー"),
+        ("1\ufe0f 스프", "１ 스프"),
+        ("क्\u200dष", "क्ष"),
+        ("ก\u0e4d\u0e32", "ก\u0e33"),
+        ("e\u200d\u0301", "É"),
+        ("\u200b\u3164", ""),
+    ],
+)
+def test_texts_that_look_alike(one, other):
+    assert normalise_text(one) == normalise_text(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("か", "カ"), ("汤", "湯"), ("pate", "pâté"), ("A", "B")]
+)
+def test_texts_that_look_different(one, other):
+    assert normalise_text(one) != normalise_text(other)
 
 
 def test_texts_equal_but_for_case_spaces_and_composition():

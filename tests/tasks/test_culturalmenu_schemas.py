@@ -77,6 +77,13 @@ def test_a_needed_field_is_missing(table: str, field: str) -> None:
         ("mc", {"options": [["images/a.jpg"]] * 3 + [[]]}, "options"),
         ("mc", {"options": [["images/a.jpg"]] * 3 + ["a"]}, "options"),
         ("mc", {"images": ["a\\b"]}, "images"),
+        ("mc", {"options": ["汤"] * 4}, "options"),
+        ("mc", {"options": [["images/a.jpg"], ["images/b.jpg"]] * 2}, "options"),
+        ("mc", {"options": ["ＡＢ汤", "AB汤", "粥", "饭"]}, "options"),
+        ("mc", {"options": ["粥", "AB汤", "饭", "AB汤\u200b"]}, "options"),
+        ("mc", {"options": ["Rice", "rice ", "soup", "stew"]}, "options"),
+        ("region", {"options": ["川菜"] * 4}, "options"),
+        ("region", {"options": ["川菜", "湘菜", "鲁菜", "川菜\u200b"]}, "options"),
         ("region", {"options": [["images/a.jpg"]] * 4}, "options"),
         ("region", {"evidence": "practice_images"}, "evidence"),
     ],
@@ -87,6 +94,29 @@ def test_a_field_does_not_fit(table: str, changes: dict[str, Any], field: str) -
     assert found[0] == field
 
 
+PAIRS = ("dish_image-dish_image", "practice_image-practice_image")
+GROUP = ["images/a.jpg"]
+
+
+@pytest.mark.parametrize("relation", PAIRS)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"images": ["images/a.jpg", "images/b.jpg"]},
+        {"images": ["images/a.jpg", "images/b.jpg"], "image_groups": None},
+        {"image_groups": [GROUP]},
+        {"image_groups": [GROUP, GROUP, GROUP]},
+        {"image_groups": []},
+    ],
+)
+def test_questions_about_two_dishes_need_two_groups(relation: str, fields: dict[str, Any]) -> None:
+    row = {name: value for name, value in ROWS["binary"][0].items() if name != "images"}
+    found = first_problem("binary", {**row, "relation": relation, **fields})
+    assert found is not None
+    assert found[0] == "image_groups"
+    assert found[1].startswith("two lists of picture paths")
+
+
 @pytest.mark.parametrize(
     ("table", "changes"),
     [
@@ -94,7 +124,8 @@ def test_a_field_does_not_fit(table: str, changes: dict[str, Any], field: str) -
         ("dishes", {"practice_images": []}),
         ("binary", {"image_groups": None}),
         ("binary", {"image_groups": [["images/a.jpg"]], "images": "not used"}),
-        ("mc", {"images": None, "options": [["images/a.jpg"]] * 4}),
+        ("mc", {"images": None, "options": [[f"images/{n}.jpg"] for n in range(4)]}),
+        ("binary", {"relation": "dish_image-dish_image", "image_groups": [["a.jpg"], ["b.jpg"]]}),
     ],
 )
 def test_what_may_be_otherwise(table: str, changes: dict[str, Any]) -> None:
@@ -135,6 +166,8 @@ def test_the_check_agrees_with_the_plain_library(data: st.DataObject) -> None:
     fields = st.sampled_from(sorted(schema(table)["properties"]))
     row = {**ROWS[table][0], **data.draw(st.dictionaries(fields, VALUES, max_size=3))}
     found = first_problem(table, row)
+    if found and found[0] == "options":
+        return  # what looks alike is more than the plain library can say
     assert (found is None) == Draft202012Validator(schema(table)).is_valid(row)
     if found:
         assert found == (found[0], schema(table)["properties"][found[0]]["description"])
