@@ -19,13 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lmms_eval_food.metrics.bootstrap import percentile_interval, resample_counts
-from lmms_eval_food.metrics.choices import (
-    option_preference,
-    shares_over_dishes,
-    unreadable_by_group,
-    yes_bias,
-)
 from lmms_eval_food.metrics.confusion import RegionAnswer, family_confusion
+from lmms_eval_food.metrics.response_bias import option_preference, yes_bias
+from lmms_eval_food.metrics.shares import shares_over_dishes, unreadable_by_group
 
 RESAMPLES, PLAIN_RESAMPLES, REPEATS = 2000, 20, 5
 DISHES = [f"dish {number:03}" for number in range(587)]
@@ -123,7 +119,7 @@ def score_all(layers: list[Layer], region: list[RegionAnswer]) -> None:
         if layer.name == "binary":
             yes_bias(layer.chosen, layer.truth, layer.dishes, RESAMPLES)
         else:
-            option_preference(layer.chosen, layer.truth)
+            option_preference(layer.chosen, layer.truth, layer.dishes, resamples=RESAMPLES)
     family_confusion(region, FAMILIES)
 
 

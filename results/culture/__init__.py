@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lmms_eval_food.results.culture.answers import answer_tables
 from lmms_eval_food.results.culture.confusion import confusion_tables
 from lmms_eval_food.results.culture.gaps import gap_tables
 from lmms_eval_food.results.culture.scores import score_tables
@@ -36,6 +37,7 @@ def culture_tables(
     settings = Settings(resamples, seed, reader)
     return [
         *score_tables(models, settings),
+        *answer_tables(models, settings),
         *gap_tables(models, settings),
         *confusion_tables(models, settings),
     ]

@@ -132,16 +132,58 @@ def chi_square_p(statistic: float) -> float:
 def test_option_preference() -> None:
     # Twelve letters: A six times, the others twice; each is right three times.
     picks, truths = "AAAAAABBCCDD", "ABCDABCDABCD"
-    records = [mc(str(n), *pair) for n, pair in enumerate(zip(truths, picks, strict=True))]
+    records = [
+        mc(str(n), *pair, dish=f"d{n}") for n, pair in enumerate(zip(truths, picks, strict=True))
+    ]
     records += [mc("x", "A", None), mc("y", "A", "failed")]
-    table = titled(tables(made_run({MC: records, BINARY: [binary("b", "no", "no")]})), "preference")
-    (row,) = cells(table, "answers read", *(f"{letter} picked" for letter in "ABCD"))
-    assert row == pytest.approx((12, 1 / 2, 1 / 6, 1 / 6, 1 / 6))
+    found = tables(made_run({MC: records, BINARY: [binary("b", "no", "no")]}))
+    table = titled(found, "preference")
+    assert cells(table, "answers read") == [(12,)]
     # (6 - 3)^2 / 3 + 3 (2 - 3)^2 / 3 = 4
     for kind in ("even", "right options"):
-        (test,) = cells(table, f"chi-square ({kind})", f"p ({kind})")
+        columns = (f"chi-square ({kind})", f"p of independent answers ({kind})")
+        (test,) = cells(table, *columns)
         assert test == pytest.approx((4, chi_square_p(4)))
+        ((over_dishes,),) = cells(table, f"p over dishes ({kind})")
+        assert 0.05 < over_dishes < 1
     assert cells(table, "smallest expected count") == [(3.0,)]
+    picked = titled(found, "options picked")
+    columns = ("option", "picked", "share of picks", "share of right options")
+    assert cells(picked, *columns) == [
+        ("A", 6, 1 / 2, 1 / 4),
+        *((letter, 2, 1 / 6, 1 / 4) for letter in "BCD"),
+    ]
+    ((interval,), *_) = cells(picked, "95% interval")
+    low, high = (float(end) for end in interval.strip("[]").split(", "))
+    assert 0.15 < low < 0.35 < 0.65 < high < 0.85
+
+
+def test_a_preference_of_one_dish_is_none_over_dishes() -> None:
+    # One dish answered A fourteen times, fourteen dishes answered evenly.
+    records = [mc(f"x{n}", "ABCD"[n % 4], "A", dish="x") for n in range(14)]
+    records += [mc(f"y{n}", "ABCD"[n % 4], "ABCD"[n % 4], dish=f"d{n}") for n in range(16)]
+    table = titled(tables(made_run({MC: records})), "preference")
+    columns = ("p over dishes (even)", "p of independent answers (even)")
+    ((over_dishes, independent),) = cells(table, *columns)
+    assert independent < 0.01 < 0.05 < over_dishes
+
+
+def test_unreadable_regional_answers_and_answers_in_another_language() -> None:
+    marked = {"marks": ["other_language"]}
+    yes_no = [
+        binary("1", "yes", "yes", language="th", dish="a") | marked,
+        binary("2", "yes", "yes", language="th", dish="b"),
+        binary("3", "no", None, language="th", dish="c"),
+        binary("4", "no", "yes", language="ko", dish="d") | marked,
+    ]
+    regional = [region("1", CANTONESE, "A", None), region("2", CANTONESE, "A", "A")]
+    table = titled(tables(made_run({BINARY: yes_no, REGION: regional})), "answers by language")
+    columns = ("task", "language", "answers", "unreadable", "read in another language")
+    assert cells(table, *columns) == [
+        (BINARY, "th", 3, 1, 1),
+        (BINARY, "ko", 1, 0, 1),
+        (REGION, "zh", 2, 1, None),
+    ]
 
 
 def test_gaps_between_the_layers() -> None:
@@ -364,6 +406,7 @@ def test_every_table_from_the_hosts_own_logs(host: HostCall) -> None:
         "accuracy by evidence",
         "accuracy by cuisine",
         "yes-rate",
+        "options picked",
         "option preference",
         "unreadable answers by language",
         "knowledge-application gap",
