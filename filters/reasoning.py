@@ -5,7 +5,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_TAG = re.compile(r"<(?P<close>/?)(?:think|thinking|analysis|reasoning)>", re.IGNORECASE)
+# How published models mark their thinking: <think> and its kin, Magistral, Kimi-VL, Sky-T1 and
+# OpenThinker, Cohere, gpt-oss (its final channel ends the thinking), Gemma.
+_TAG = re.compile(
+    r"<(?P<close>/)?(?:seed:)?(?:think|thinking|thoughts?|analysis|reasoning|reflection)>"
+    r"|\[(?P<close_2>/)?think\]"
+    r"|◁(?P<close_3>/)?think▷"
+    r"|<\|(?:begin|start|(?P<close_4>end))_(?:of_)?(?:thought|thinking|think)\|>"
+    r"|<\|channel\|>(?:analysis|commentary|(?P<close_5>final))[^<\n]{0,40}<\|message\|>"
+    r"|<\|channel>thought\b|(?P<close_6><channel\|>)",
+    re.IGNORECASE,
+)
+# Signs of the chat format that a server may leave in the text.
+_TOKEN = re.compile(
+    r"<\|[a-z][a-z0-9_]{0,30}\|>(?:(?<=<\|start\|>)assistant)?|<(?:eos|bos|pad|end_of_turn)>|</s>\s*\Z"
+    r"|\A\s*<s>|<start_of_turn>(?:model)?",
+    re.IGNORECASE,
+)
 _THINK = re.compile(r"<(?P<close>/?)think>", re.IGNORECASE)
 _ANALYSIS = re.compile(r"<(?P<close>/?)analysis>", re.IGNORECASE)
 _ANSWER = re.compile(r"<(?P<close>/?)answer>", re.IGNORECASE)
@@ -30,8 +46,8 @@ class Stripped:
 def strip_reasoning(text: str) -> Stripped:
     """Return the reply without its thinking, in linear time.
 
-    Closed blocks (``<think>``, ``<thinking>``, ``<analysis>``, ``<reasoning>``, any case) go. A
-    closing tag without an opening one ends thinking that began before the reply: what follows the
+    Closed blocks (``<think>``, ``<analysis>``, ``[THINK]``, ``◁think▷``, ``<|begin_of_thought|>`` and
+    the like, any case) go, and so do signs of the chat format such as ``<|im_end|>``. A closing tag without an opening one ends thinking that began before the reply: what follows the
     last such tag is kept. An unclosed block means the reply was cut off: no answer. Where
     ``<answer>`` is left, the content of the last one is the answer.
 
@@ -41,7 +57,8 @@ def strip_reasoning(text: str) -> Stripped:
     kept, inside = _outside(text, _TAG)
     if inside:
         return Stripped("", truncated=True)
-    return Stripped(_last_answer("".join(kept)).strip(), truncated=False)
+    answer = _last_answer(_TOKEN.sub("", "".join(kept)))
+    return Stripped(answer.strip(), truncated=False)
 
 
 def strip_official(text: str, answer_tag: bool = False) -> str:
@@ -83,7 +100,25 @@ def boxes(text: str) -> list[str]:
     >>> boxes(r"$\boxed{\text{F}}$")
     ['\\text{F}']
     """
-    found: list[str] = []
+    return [text[start:end] for start, end in _box_spans(text) if end - start <= _LONGEST_BOX]
+
+
+def last_box(text: str) -> str | None:
+    r"""Return the content of the last closed ``\boxed{…}`` that is not blank, of any length.
+
+    Braces are balanced; linear time. None where there is none.
+
+    >>> last_box(r"\boxed{rice} no, \boxed{\text{noodles}}")
+    '\\text{noodles}'
+    """
+    # Blank boxes hold no others, so all the slices together are linear.
+    contents = (text[start:end].strip() for start, end in reversed(_box_spans(text)))
+    return next((content for content in contents if content), None)
+
+
+def _box_spans(text: str) -> list[tuple[int, int]]:
+    """Return where the contents of closed boxes begin and end, in closing order."""
+    found: list[tuple[int, int]] = []
     opened: list[int | None] = []
     for match in _BRACE.finditer(text):
         sign = match.group()
@@ -93,8 +128,8 @@ def boxes(text: str) -> list[str]:
             opened.append(None)
         elif sign == "}" and opened:
             start = opened.pop()
-            if start is not None and match.start() - start <= _LONGEST_BOX:
-                found.append(text[start : match.start()])
+            if start is not None:
+                found.append((start, match.start()))
     return found
 
 
@@ -107,7 +142,7 @@ def _outside(text: str, tag: re.Pattern[str]) -> tuple[list[str], bool]:
     inside = False
     position = 0
     for match in tag.finditer(text):
-        if match["close"]:
+        if any(match.groups()):
             if not inside:
                 kept.clear()
             inside = False

@@ -106,3 +106,24 @@ def test_reasoning_tags_of_the_host_do_not_touch_a_reading(manager: Any) -> None
         assert stripped == replies[0]
         record = task.process_results(task.test_docs()[0], [stripped])["record"]
         assert (record["raw"], record["answer"]) == (raw, "B")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("diningbench_vqa_cot", "Yes"),
+        ("diningbench_vqa_en_cot", "Yes"),
+        ("diningbench_vqa", "1. Visual Observation: soft.\n3. Comprehensive Answer: Yes"),
+    ],
+)
+@pytest.mark.usefixtures("on_mini_data")
+def test_a_chain_of_thought_is_read_from_its_end(manager: Any, name: str, answer: str) -> None:
+    task = load(manager, name, "chat")
+    reply = "1. Visual Observation: soft.\n3. Comprehensive Answer: Yes"
+    read = {}
+    for ensemble in task._filters:
+        replies: Any = [[reply]]
+        for step in ensemble.filters:
+            replies = list(step.apply(replies, None))
+        read[ensemble.name] = json.loads(replies[0])["value"]
+    assert read == {"official": reply, "robust": answer}
