@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 
-from lmms_eval_food.results.doctor import machine, settings, setup
+from lmms_eval_food.results.doctor import machine, run_config, settings, setup
 from lmms_eval_food.results.doctor.finding import Check, Finding, Level
-from lmms_eval_food.results.doctor.settings import ConfigError, RunConfig
+from lmms_eval_food.results.doctor.run_config import ConfigError, RunConfig
 
 Result = tuple[Check, Finding]
 
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     A config that cannot be read gives 2; the variables of one that can are set.
     """
     try:
-        runs = settings.read_runs(options.config) if options.config else []
+        runs = run_config.read_runs(options.config) if options.config else []
     except ConfigError as error:
         print(f"lmms-eval-food: {error}", file=sys.stderr)
         return 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmms_eval_food.metrics import rouge
@@ -74,12 +74,13 @@ def most_pictures(rows: Rows) -> int:
     Tables of dishes are no questions.
     """
     questions = (row for table, found in rows.items() if table != "dishes" for row in found)
-    return max((_sent(row) for row in questions), default=0)
+    return max((len(pictures_of(row)) for row in questions), default=0)
 
 
-def _sent(row: dict[str, Any]) -> int:
+def pictures_of(row: Mapping[str, Any]) -> list[str]:
+    """Return the paths of the pictures that a question sends, in order."""
     options: Sequence[Sequence[str]] = row.get("option_images", ())
-    return len(row["images"]) + sum(len(option) for option in options)
+    return [*row["images"], *(path for option in options for path in option)]
 
 
 def food_matcher() -> Finding:

@@ -11,7 +11,7 @@ from support import REPOSITORY
 
 from lmms_eval_food.results import configs
 from lmms_eval_food.results.cli import main
-from lmms_eval_food.results.doctor.settings import read_runs
+from lmms_eval_food.results.doctor.run_config import read_runs
 
 NAMES = ("api_server", "ollama", "vllm_data_parallel", "vllm_one_gpu", "vllm_tensor_parallel")
 VLLM = tuple(name for name in NAMES if name.startswith("vllm"))

@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 
 from lmms_eval_food.results import doctor
 from lmms_eval_food.results.doctor import machine as doctor_machine
+from lmms_eval_food.results.doctor import prompts as doctor_prompts
+from lmms_eval_food.results.doctor import run_config
 from lmms_eval_food.results.doctor import settings as doctor_run
 from lmms_eval_food.results.doctor import setup as doctor_setup
 from lmms_eval_food.results.doctor.finding import Check, Finding, Level, fail, ok, warn
-from lmms_eval_food.results.doctor.settings import ConfigError, RunConfig
+from lmms_eval_food.results.doctor.run_config import ConfigError, RunConfig
 from lmms_eval_food.results.doctor.tasks import TaskFile, members, task_files
 from lmms_eval_food.tasks import judge_server
 from lmms_eval_food.tasks.plugin import TASK_FOLDER
@@ -114,7 +116,7 @@ def test_exit_status_is_1_only_where_a_check_failed(monkeypatch, capsys, finding
 
 
 def test_names_of_checks_differ():
-    names = [check.name for check in doctor.checks(doctor_run.read_runs("ollama"))]
+    names = [check.name for check in doctor.checks(run_config.read_runs("ollama"))]
     assert len(set(names)) == len(names)
 
 
@@ -474,7 +476,7 @@ def test_output_limits_name_the_lowest():
 
 def run(model="vllm", model_args="", gen_kwargs="", tasks="culturalmenu_mc", **fields):
     content = {"model": model, "model_args": model_args, "gen_kwargs": gen_kwargs, "tasks": tasks}
-    return doctor_run._run({**content, **fields})
+    return run_config.run_config({**content, **fields})
 
 
 @pytest.mark.parametrize(
@@ -485,13 +487,16 @@ def run(model="vllm", model_args="", gen_kwargs="", tasks="culturalmenu_mc", **f
         (run(model_args="max_new_tokens=16"), 64),
         (run(model_args="max_new_tokens=16", gen_kwargs="max_new_tokens=32"), 32),
         (run(gen_kwargs="max_new_tokens=8192"), 8192),
+        (run(force_simple=True), 1024),
+        (run(force_simple=True, gen_kwargs="max_new_tokens=2048"), 2048),
+        (run("openai", force_simple=True), 64),
         (run("openai"), 64),
         (run("openai", gen_kwargs="temperature=0,max_new_tokens=16"), 16),
         (run("openai", model_args="max_new_tokens=9999"), 64),
     ],
 )
 def test_sent_limit_follows_the_backends_rule(config, limit):
-    assert doctor_run.sent_limit(config, 64) == limit
+    assert run_config.sent_limit(config, 64) == limit
 
 
 @pytest.mark.parametrize("task", [16, 64, 2048, 4096, 4097, 16384])
@@ -500,7 +505,7 @@ def test_sent_limit_is_what_the_hosts_backend_computes(task, own):
     from lmms_eval.models.simple.vllm import VLLM
 
     backend = SimpleNamespace(max_new_tokens=own)
-    assert doctor_run.sent_limit(
+    assert run_config.sent_limit(
         run(model_args=f"max_new_tokens={own}"), task
     ) == VLLM._select_max_new_tokens(backend, task)
 
@@ -553,13 +558,13 @@ def test_batch(config, level):
     ],
 )
 def test_pictures_are_compared_with_the_prepared_data(own_root, model_args, level, says):
-    found = doctor_run.pictures(run(model_args=model_args))
+    found = doctor_prompts.pictures(run(model_args=model_args))
     assert found.level is level
     assert says in found.detail
 
 
 def test_pictures_without_data_are_not_known():
-    found = doctor_run.pictures(run(model_args='limit_mm_per_prompt={"image":1}'))
+    found = doctor_prompts.pictures(run(model_args='limit_mm_per_prompt={"image":1}'))
     assert found == ok("1 allowed; culturalmenu ?")
 
 
@@ -582,20 +587,6 @@ def test_fields(monkeypatch, config, level, says):
 
 
 @pytest.mark.parametrize(
-    ("model", "there", "level"),
-    [
-        ("vllm", False, Level.FAIL),
-        ("vllm", True, Level.OK),
-        ("async_openai", False, Level.OK),
-    ],
-)
-def test_engine_of_a_run(monkeypatch, model, there, level):
-    find = {"vllm": object() if there else None}.get
-    monkeypatch.setattr(doctor_run.importlib.util, "find_spec", find)
-    assert doctor_run.engine(run(model)).level is level
-
-
-@pytest.mark.parametrize(
     ("text", "says"),
     [
         ("", "expected a mapping"),
@@ -612,7 +603,7 @@ def test_a_config_that_is_none_is_refused(tmp_path, text, says):
     file = tmp_path / "c.yaml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=says):
-        doctor_run.read_runs(str(file))
+        run_config.read_runs(str(file))
 
 
 def test_a_config_that_is_not_there_names_the_packaged_ones(capsys):
@@ -623,7 +614,7 @@ def test_a_config_that_is_not_there_names_the_packaged_ones(capsys):
 def test_a_config_may_hold_several_runs(tmp_path):
     file = tmp_path / "c.yaml"
     file.write_text("- {model: vllm, env: {A: 1}}\n- {model: openai, tasks: 'a, b'}\n")
-    first, second = doctor_run.read_runs(str(file))
+    first, second = run_config.read_runs(str(file))
     assert (first.model, first.env, first.tasks) == ("vllm", {"A": "1"}, ())
     assert second.tasks == ("a", "b")
     assert "config, run 2: limits" in [check.name for check in doctor_run.checks([first, second])]
@@ -635,7 +626,7 @@ def test_any_text_is_a_config_or_refused(tmp_path_factory, text):
     file = tmp_path_factory.mktemp("any") / "c.yaml"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     with suppress(ConfigError):
-        assert doctor_run.read_runs(str(file))
+        assert run_config.read_runs(str(file))
 
 
 @pytest.mark.slow
