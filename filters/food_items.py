@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,29 +9,22 @@ from typing import Any
 
 from lmms_eval_food.filters.grams import official_grams, robust_grams
 from lmms_eval_food.filters.numbers import compose, fold_width
+from lmms_eval_food.filters.quantities import unit_of
 
-_NAME_KEYS = ("name", "food", "item", "food_name", "food_item", "item_name")
-_PORTION_KEYS = (
-    "portion_estimate",
-    "estimated_portion",
-    "portion",
-    "portion_size",
-    "grams",
-    "weight",
-    "estimated_grams",
-    "estimated_weight",
-    "portion_grams",
-    "weight_grams",
-    "weight_g",
+NAME_KEYS = ("name", "food", "item", "food_name", "food_item", "item_name")
+LIST_KEYS = ("food_items", "foods", "items", "food")
+_PORTION_KEY = re.compile(
+    r"(?:(?:estimated|approximate|approx|total)_)?"
+    r"(?P<kind>portion|weight|grams|serving|amount|quantity)"
+    r"(?:_(?:size|weight|estimate|estimation|amount))?(?:_(?:in_)?(?P<unit>[a-z]{1,8}))?"
 )
-_LIST_KEYS = ("food_items", "foods", "items", "food")
-# Keys of objects that are no map from foods to portions.
-_OTHER_KEYS = frozenset(
-    {"total", "calories", "kcal", "protein", "fat", "carbohydrates", "confidence"}
-)
+_UNIT_KEYS = ("unit", "units", "portion_unit", "weight_unit", "unit_of_measure")
+_VALUE_KEYS = ("value", "amount", "weight", "estimate", "grams", "quantity")
+_BARE = re.compile(r"[\d\s.,~≈+/–-]{1,40}")
+_KEY_SIGNS = re.compile(r"[\s_()\[\]-]+")
 
 _ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9a-fA-F]{4})|.)", re.DOTALL)
-_WORD = re.compile(r"[^\W\d_]+|\d+")
+_WORD = re.compile(r"[^\W\d_\u2460-\u24ff]+|\d+")  # ① is no part of the word after it
 # What a broken quote drags into a name.
 _DRAGGED = re.compile(r'"\s{0,5}[:,].*', re.DOTALL)
 
@@ -85,56 +77,93 @@ def official_item(entry: dict[str, Any] | str) -> Item:
 
 
 def robust_item(entry: Mapping[str, Any] | str, cut_key: str | None = None) -> Item:
-    """Return an item with any of the usual keys; `cut_key` is the key whose value broke off."""
+    """Return an item with any of the usual keys; `cut_key` is the key whose value broke off.
+
+    The first portion that gives a weight counts, "portion_estimate" before the others and
+    "quantity" last. A unit beside it or in its key ("weight_kg") is that of a bare number. A bare
+    "quantity" is no weight; it is the count of a portion "each".
+    """
     if isinstance(entry, str):
         return Item(entry.strip(), None, "")
-    members = {_key(key): value for key, value in entry.items()}
-    named = next((members[key] for key in _NAME_KEYS if key in members), "")
+    members = {plain_key(key): value for key, value in entry.items()}
+    named = next((members[key] for key in NAME_KEYS if key in members), "")
     name = named.strip() if isinstance(named, str) else ""
-    portions = [_portion(members[key]) for key in _PORTION_KEYS if key in members]
+    beside = next((members[key] for key in _UNIT_KEYS if isinstance(members.get(key), str)), "")
+    count = members.get("quantity")
+    counted = f"{count} {name}" if type(count) is int and 0 < count < 100 else name
+    portions = [
+        portion_of_value(members[key], counted, beside or _unit_of_key(key), key)
+        for key in sorted((key for key in members if is_portion_key(key)), key=_rank)
+    ]
     best = next((portion for portion in portions if portion[0] is not None), None)
     grams, text, marks = best or next((p for p in portions if p[1]), (None, "", ()))
-    if cut_key is not None and _key(cut_key) in _PORTION_KEYS:
+    if cut_key is not None and is_portion_key(plain_key(cut_key)):
         marks = (*marks, "cut_off")
     return Item(name, grams, text, marks)
 
 
-def loose_items(value: Any) -> list[Item]:
-    """Return the items of a JSON value of another shape than the asked one; [] for none.
-
-    One object that is an item, a list under another key, or a map from foods to weights.
-    """
-    listed = food_list(value)
-    if listed is not None:
-        return [robust_item(entry) for entry in listed]
-    if not isinstance(value, dict):
-        return []
-    members = {_key(key): entry for key, entry in value.items()}
-    for key in _LIST_KEYS:
-        inner = members.get(key)
-        if isinstance(inner, list):
-            return [robust_item(entry) for entry in food_list(inner) or []]
-        if isinstance(inner, dict):
-            return _weighed(inner)
-    return [robust_item(value)] if is_item(value) else _weighed(value)
-
-
 def is_item(value: Mapping[str, Any]) -> bool:
     """Tell whether an object is a food item and not the holder of a list."""
-    keys = {_key(key) for key, entry in value.items() if not isinstance(entry, list | dict)}
-    holds = any(_key(key) in _LIST_KEYS and isinstance(value[key], list) for key in value)
-    return not holds and not keys.isdisjoint((*_NAME_KEYS, *_PORTION_KEYS))
+    keys = {plain_key(key): entry for key, entry in value.items()}
+    if any(isinstance(keys.get(key), list | dict) for key in LIST_KEYS):
+        return False
+    return any(
+        is_portion_key(key) or (key in NAME_KEYS and not isinstance(entry, list | dict))
+        for key, entry in keys.items()
+    )
 
 
-def repaired_items(value: Mapping[str, Any], cut_key: str | None) -> list[Item]:
-    """Return the items of one object found in a broken text: itself, or the strings it lists."""
-    if is_item(value):
-        item = robust_item(value, cut_key)
-        return [Item(_DRAGGED.sub("", item.name).strip(), item.grams, item.text, item.marks)]
-    for key, inner in value.items():
-        if _key(key) in _LIST_KEYS and isinstance(inner, list):
-            return [robust_item(name) for name in inner] if _all_text(inner) else []
-    return []
+def portion_of_value(
+    value: Any, name: str = "", unit: str = "", key: str = ""
+) -> tuple[float | None, str, tuple[str, ...]]:
+    """Return grams, text and marks of a portion's JSON value.
+
+    Args:
+        value: A number, a text, a list [number, unit] or an object {"value", "unit"}.
+        name: The food's name, which may hold a count.
+        unit: What a bare number is in; "" for grams.
+        key: The value's key as `plain_key` has it.
+    """
+    if isinstance(value, dict):
+        parts = {plain_key(inner): part for inner, part in value.items()}
+        unit = next((parts[at] for at in _UNIT_KEYS if isinstance(parts.get(at), str)), unit)
+        value = next((parts[at] for at in _VALUE_KEYS if at in parts), None)
+    elif isinstance(value, list) and len(value) == 2 and isinstance(value[1], str):
+        value, unit = value
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None, "", ()
+    text = _as_text(value).strip()
+    if unit and _BARE.fullmatch(text):
+        text = f"{text} {unit}"
+    elif key == "quantity" and _BARE.fullmatch(text):
+        return None, "", ()
+    read = robust_grams(text, name, unit)
+    return (read.grams, text, read.marks) if read else (None, text, ())
+
+
+def plain_key(key: str) -> str:
+    """Return a key in one spelling: "Weight (g)" is "weight_g"."""
+    return _KEY_SIGNS.sub("_", key[:80].strip().lower()).strip("_")
+
+
+def is_portion_key(key: str) -> bool:
+    """Tell whether a key, as `plain_key` has it, holds a portion."""
+    match = _PORTION_KEY.fullmatch(key)
+    return match is not None and (match["unit"] is None or unit_of(match["unit"]) is not None)
+
+
+def _unit_of_key(key: str) -> str:
+    match = _PORTION_KEY.fullmatch(key)
+    return (match["unit"] or "") if match else ""
+
+
+def _rank(key: str) -> int:
+    return 0 if key.startswith("portion_estimate") else 2 if "quantity" in key else 1
+
+
+def dragged_off(name: str) -> str:
+    """Return a name without what a broken quote dragged into it."""
+    return _DRAGGED.sub("", name).strip()
 
 
 class Vocabulary:
@@ -159,39 +188,6 @@ def _words(text: str) -> set[str]:
 
 def _unescaped(match: re.Match[str]) -> str:
     return chr(int(match["code"], 16)) if match["code"] else " "
-
-
-def _weighed(value: Mapping[str, Any]) -> list[Item]:
-    """Return the items of a map from foods to weights; [] when it is no such map."""
-    items = []
-    for name, portion in value.items():
-        grams, text, marks = _portion(portion)
-        if grams is None or _key(name) in _OTHER_KEYS:
-            return []
-        items.append(Item(name.strip(), grams, text, marks))
-    return items
-
-
-def _portion(value: Any) -> tuple[float | None, str, tuple[str, ...]]:
-    """Return grams, text and marks of a portion's JSON value."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None, "", ()
-    if isinstance(value, str):
-        read = robust_grams(value)
-        return (read.grams, value.strip(), read.marks) if read else (None, value.strip(), ())
-    try:
-        grams = float(value)
-    except OverflowError:
-        grams = math.inf
-    return (grams if math.isfinite(grams) and grams >= 0 else None), _as_text(value), ()
-
-
-def _key(key: str) -> str:
-    return key.strip().lower().replace(" ", "_").replace("-", "_")
-
-
-def _all_text(values: list[Any]) -> bool:
-    return all(isinstance(value, str) for value in values)
 
 
 def _as_text(value: Any) -> str:

@@ -9,12 +9,10 @@ from lmms_eval_food.filters.food_items import (
     Item,
     Vocabulary,
     food_list,
-    loose_items,
     official_item,
-    repaired_items,
     robust_item,
 )
-from lmms_eval_food.filters.grams import robust_grams
+from lmms_eval_food.filters.food_shapes import are_items, by_repeats, foods_of, repaired_items
 from lmms_eval_food.filters.json_text import (
     first_value,
     fold_json,
@@ -115,13 +113,14 @@ def _json_list(text: str) -> list[dict[str, object] | str] | None:
 
 
 def _from_json(answer: str, raw: str) -> Reading | None:
-    entries = _json_list(answer)
-    if entries is not None:
-        return _reading(raw, [robust_item(entry) for entry in entries], Status.OK, "json")
     try:
-        items = loose_items(load_json(without_fence(answer)))
+        value = load_json(without_fence(answer), by_repeats)
     except ValueError:
         return None
+    entries = food_list(value)
+    if entries is not None and are_items(entries):
+        return _reading(raw, [robust_item(entry) for entry in entries], Status.OK, "json")
+    items = foods_of(value)
     return _reading(raw, items, Status.REPAIRED, "json") if items else None
 
 
@@ -132,22 +131,18 @@ def _from_repair(answer: str, raw: str, vocabulary: Vocabulary) -> Reading | Non
     for fragment in fragments(folded):
         items += repaired_items(fragment.value, fragment.cut_key)
         cut_off = cut_off or fragment.cut_key is not None or not fragment.closed
-    if not items:
-        items = loose_items(repair_text(without_fence(folded)))
+    first = first_value(folded, by_repeats)
+    if not any(item.name for item in items):
+        items = foods_of(first) or foods_of(repair_text(without_fence(folded))) or items
     items = [item for item in items if vocabulary.holds(item.name)]
-    if not items and food_list(first_value(folded)) != []:
+    if not items and food_list(first) != []:
         return None
     marks = ("cut_off",) if cut_off else ()
     return _reading(raw, items, Status.REPAIRED, "json_repair", marks)
 
 
 def _from_list(answer: str, raw: str, vocabulary: Vocabulary) -> Reading | None:
-    items = []
-    for food in read_list(answer):
-        read = robust_grams(food.text)
-        if vocabulary.holds(food.name):
-            grams, marks = (read.grams, read.marks) if read else (None, ())
-            items.append(Item(food.name, grams, food.text, marks))
+    items = [food.item() for food in read_list(answer) if vocabulary.holds(food.name)]
     return _reading(raw, items, Status.REPAIRED, "list") if items else None
 
 

@@ -6,57 +6,55 @@ import math
 import re
 from dataclasses import dataclass
 
-from lmms_eval_food.filters.numbers import compose, fold_width, parse_number
+from lmms_eval_food.filters.numbers import compose, fold_width
+from lmms_eval_food.filters.quantities import (
+    FAMILIES,
+    SPAN,
+    START,
+    TOLERANCE,
+    UNIT,
+    Quantity,
+    middle,
+    quantities,
+    unit_of,
+)
 
 _OFFICIAL_RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*[-–~]\s*(\d+(?:\.\d+)?)")
 _OFFICIAL_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
-_METRIC = {"g": 1.0, "kg": 1000.0, "mg": 0.001}
-_IMPERIAL = {"oz": 28.349523125, "lb": 453.59237}
-# Millilitres, taken at 1 g/ml.
-_VOLUME = {"ml": 1.0, "cl": 10.0, "dl": 100.0, "l": 1000.0, "fl oz": 29.5735295625}
-_SPELLINGS = {
-    "g": r"g|gr|gm|gms|grams?|grammes?|克|公克",
-    "kg": r"kg|kgs|kilos?|kilograms?|kilogrammes?|千克|公斤",
-    "mg": r"mg|milligrams?|毫克",
-    "fl oz": r"fl\.?\s?oz|fluid\sounces?",
-    "oz": r"oz|ounces?",
-    "lb": r"lbs?|pounds?",
-    "ml": r"ml|cc|millilit(?:er|re)s?|毫升",
-    "cl": r"cl|centilit(?:er|re)s?",
-    "dl": r"dl|decilit(?:er|re)s?",
-    "l": r"l|lit(?:er|re)s?|升",
-}
-_NAMES = {f"u{index}": unit for index, unit in enumerate(_SPELLINGS)}
-_UNIT = "|".join(f"(?P<{name}>{_SPELLINGS[unit]})" for name, unit in _NAMES.items())
-_ANY_UNIT = "|".join(_SPELLINGS.values())
-
-_FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
-_NUMBER = (
-    r"(?<![\d.,/])(?:(?:\d{1,4}\s)?\d{1,4}/\d{1,4}|\d{0,4}[½¼¾⅓⅔]"
-    r"|\d{1,3}(?:[ \u00a0\u2009\u202f'’]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)*)"
+_LONGEST_BARE = 100
+_ABOUT = (
+    r"(?:approximately|approx|about|around|roughly|circa|ca|c|estimated|est|from)\.?\s|[~≈≤<>约]"
 )
-# "and" joins two quantities, except after "between".
-_BETWEEN = r"\s{0,3}(?:[-–—~〜至到]|to|or|(?(between)and|to))\s{0,3}"
-_QUANTITY = re.compile(
-    rf"(?<!per )(?P<between>between\s)?(?P<low>{_NUMBER})"
-    rf"(?:\s{{0,3}}(?:{_ANY_UNIT})?{_BETWEEN}(?P<high>{_NUMBER}))?"
-    rf"\s{{0,3}}[-(]?(?:{_UNIT})(?![a-z])"
-)
+# "2*100", "about 100 to 150 (estimated)", "grams: 150", "150 g" without its unit.
 _BARE = re.compile(
-    r"(?:(?:approximately|approx|about|around|roughly|circa|ca|c|estimated|est|from)\.?\s"
-    rf"|[~≈≤<>约])*\s*(?P<between>between\s)?(?P<low>{_NUMBER})(?:{_BETWEEN}(?P<high>{_NUMBER}))?"
-    r"\s*(?:\((?:approx(?:imately|\.)?|estimated|est\.?|about|uncertain)\)|approx(?:imately|\.)?)?[.\s]*"
+    rf"(?:(?P<unit>{UNIT})\s?[:=]?\s)?(?:{_ABOUT}){{0,3}}\s{{0,3}}"
+    rf"(?:(?P<count>\d{{1,2}})\s{{0,3}}[x×*]\s{{0,3}})?{START}{SPAN}\+?\s{{0,3}}"
+    r"(?:\((?:approx(?:imately|\.)?|estimated|est\.?|about|uncertain)\)|approx(?:imately|\.)?"
+    rf"|\({TOLERANCE}[^()\d]{{0,12}}\))?[.\s]{{0,3}}"
 )
 
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_EACH = re.compile(r"\b(?:each|apiece|per (?:piece|slice|unit|item|portion|ball|roll|half))\b")
-_COUNT = re.compile(
-    rf"(?<![\d.,/])(?P<count>\d{{1,2}}|{'|'.join(_WORDS)})\b"
-    rf"(?![.,/]\d|\s{{0,3}}(?:%|[-–—]\s?\d|(?:{_ANY_UNIT})(?![a-z])))"
+_COUNT = (
+    rf"(?<![\d.,/±])(?P<count>\d{{1,2}}|{'|'.join(_WORDS)})"
+    rf"(?:\s?(?:[-–—]|to|or)\s?(?P<more>\d{{1,2}}|{'|'.join(_WORDS)}))?"
 )
-_TIMES_BEFORE = re.compile(r"(?<![\d.,/])(?P<count>\d{1,2})\s{0,3}[x×*]\s{0,3}$")
-_TIMES_AFTER = re.compile(r"\s{0,3}[x×*]\s{0,3}(?P<count>\d{1,2})(?![\d.,/])")
+_EACH = re.compile(r"\b(?:each|apiece|per (?:piece|slice|unit|item|portion|ball|roll|half))\b")
+_EACH_BEFORE = re.compile(rf"\beach\s(?:(?:{_ABOUT}){{1,2}})?$")
+# The count of a text with "each": a number that is no part of another one and has no unit.
+_PIECES = re.compile(rf"{_COUNT}\b(?![.,/]\d|\s{{0,3}}(?:%|[-–—]\s?\d))")
+# The same in a food's name, where numbers may mean something else: "2 rolls", "rolls x2".
+_PIECES_OF_NAME = re.compile(
+    rf"^{_COUNT}\s?[x×]?\s|\b[x×]\s?(?P<after>\d{{1,2}})\b|\((?P<bracket>\d{{1,2}})\)"
+)
+_TIMES_BEFORE = re.compile(rf"{_COUNT}\s{{0,3}}[x×*]\s{{0,3}}$")
+_TIMES_AFTER = re.compile(r"\s{0,3}[x×*]\s{0,3}(?P<count>\d{1,2})(?P<more>)(?![\d.,/])")
+# "5 pieces of 20 g".
+_OF = re.compile(
+    rf"\b{_COUNT}\s(?:[^\W\d_]{{1,15}}\s){{1,2}}(?:of|at|à)\s(?:(?:{_ABOUT}){{1,2}})?$"
+)
+# A second quantity that says the same in another unit: "25 g (1 oz) each".
+_SAME_AGAIN = re.compile(r"\s?[(/]\s?(?:(?:" + _ABOUT + r"){1,2})?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,85 +92,117 @@ def official_grams(text: str) -> float | None:
     return _finite(float(number.group())) if number else None
 
 
-def robust_grams(text: str) -> Grams | None:
+def robust_grams(text: str, name: str = "", unit: str = "") -> Grams | None:
     """Return the portion in grams with its units minded, None where the text gives no weight.
 
-    g, kg, mg, oz and lb are converted, volumes are taken at 1 g/ml. Where several quantities
-    stand in the text, the first metric weight counts, else the first imperial one, else the
-    first volume. Two numbers of one quantity are a range: its midpoint. "50 g each" and "3 x 50 g"
-    are multiplied where the text has the count. A text that is nothing but a number or a range,
-    with or without "about", is in grams. Cups, slices and pieces give no weight.
+    g, kg, mg, oz and lb are converted, volumes are taken at 1 g/ml (`quantities` says what one
+    quantity is). Where several stand in the text, the first metric weight counts, else the first
+    imperial one, else the first volume; one that is meant for each piece only where none is for
+    all. "50 g each", "3 x 50 g" and "3 pieces of 50 g" are multiplied where the text or the name
+    has the count. A text that is nothing but a number, a range or a product, with or without
+    "about", is in the unit given, else in grams. Cups, slices and pieces give no weight.
+
+    Args:
+        text: The portion as written.
+        name: The food's name, which may hold the count ("2 rolls").
+        unit: What a bare number is in, from a table's head or a key beside it; "" for grams.
 
     >>> robust_grams("about 0.2 kg"), robust_grams("two slices")
     (Grams(grams=200.0, marks=()), None)
+    >>> robust_grams("50 g each", name="2 rolls")
+    Grams(grams=100.0, marks=('count',))
     """
     folded = compose(fold_width(text)).lower().strip()
-    found = list(_quantities(folded))
-    for units in (_METRIC, _IMPERIAL, _VOLUME):
-        for match, unit in found:
-            if unit in units:
-                return _converted(folded, match, units[unit], units is _VOLUME)
-    bare = _BARE.fullmatch(folded)
-    return _of(bare, 1.0, ()) if bare else None
+    found = list(quantities(folded))
+    for family in FAMILIES:
+        own = [at for at, quantity in enumerate(found) if quantity.family == family]
+        if own:
+            whole = (at for at in own if not _is_each(folded, found, at))
+            at = next(whole, own[0])
+            return _portion(folded, found, at, compose(fold_width(name)).lower())
+    return _bare(folded, unit) if len(folded) <= _LONGEST_BARE else None
 
 
-def quantity_span(text: str) -> tuple[int, int] | None:
-    """Return where the first number with a unit of weight or volume stands in the text."""
-    match = _QUANTITY.search(text.lower()) if len(text.lower()) == len(text) else None
-    return match.span() if match else None
-
-
-def _quantities(text: str) -> list[tuple[re.Match[str], str]]:
-    return [(match, _NAMES[str(match.lastgroup)]) for match in _QUANTITY.finditer(text)]
-
-
-def _converted(text: str, match: re.Match[str], factor: float, volume: bool) -> Grams | None:
-    marks: tuple[str, ...] = ("ml_as_g",) if volume else ()
-    count = _factor(text, match)
-    if count is not None:
-        factor *= count
-        marks += ("count",)
-    elif _EACH.search(text, match.end()):
-        marks += ("each",)
-    return _of(match, factor, marks)
-
-
-def _factor(text: str, match: re.Match[str]) -> int | None:
-    """Return how many pieces the quantity is to be taken times, None where the text has none."""
-    before = _TIMES_BEFORE.search(text, max(0, match.start() - 10), match.start())
-    times = before or _TIMES_AFTER.match(text, match.end())
-    if times:
-        return int(times["count"])
-    if not _EACH.search(text, match.end()):
+def _bare(text: str, unit: str) -> Grams | None:
+    match = _BARE.fullmatch(text)
+    known = unit_of((match["unit"] if match else "") or unit or "g")
+    if match is None or known is None:
         return None
-    rest = f"{text[: match.start()]} \n {text[match.end() :]}"
-    count = _COUNT.search(rest)
-    if count is None:
+    grams, is_range = middle(match, known)
+    marks: tuple[str, ...] = ("ml_as_g",) if known in FAMILIES["volume"] else ()
+    if match["count"]:
+        grams, marks = (None if grams is None else grams * int(match["count"])), (*marks, "count")
+    return _marked(grams, marks, is_range)
+
+
+def _is_each(text: str, found: list[Quantity], at: int) -> bool:
+    """Tell whether a quantity is meant for one piece: "each" before it, or before the next one."""
+    own, end = found[at], len(text)
+    if _EACH_BEFORE.search(text, max(0, own.start - 30), own.start):
+        return True
+    for last, following in zip(found[at:], found[at + 1 : at + 3], strict=False):
+        between = text[last.end : following.start] if following.start - last.end < 30 else " "
+        if following.family == own.family or not _SAME_AGAIN.fullmatch(between):
+            end = following.start
+            break
+    return bool(_EACH.search(text, own.end, end))
+
+
+def _portion(text: str, found: list[Quantity], at: int, name: str) -> Grams | None:
+    own = found[at]
+    grams, is_range = own.grams, own.is_range
+    marks: tuple[str, ...] = ("ml_as_g",) if own.family == "volume" else ()
+    each = _is_each(text, found, at)
+    pieces = _pieces(text, own, name if each else None)
+    if pieces is not None and grams is not None:
+        grams, is_range = grams * pieces[0], is_range or pieces[1]
+        marks = (*marks, "count")
+    elif each:
+        marks = (*marks, "each")
+    return _marked(grams, marks, is_range)
+
+
+def _pieces(text: str, own: Quantity, name: str | None) -> tuple[float, bool] | None:
+    """Return how often a quantity is to be taken, and whether that is a range; None where unsaid.
+
+    `name` is None for a quantity that is not meant for each piece.
+    """
+    window = max(0, own.start - 50)
+    match = (
+        _TIMES_BEFORE.search(text, window, own.start)
+        or _TIMES_AFTER.match(text, own.end)
+        or _OF.search(text, window, own.start)
+    )
+    if match is None and name is not None:
+        rest = _without_quantities(text)
+        match = _PIECES.search(rest)
+        if match is None and (named := _PIECES_OF_NAME.search(name[:200])):
+            alone = named["after"] or named["bracket"]
+            if alone:
+                return float(alone), False
+            match = named
+    if match is None:
         return None
-    found = count["count"]
-    return _WORDS.index(found) + 1 if found in _WORDS else int(found)
+    low = _number(match["count"])
+    return ((low + _number(match["more"])) / 2, True) if match["more"] else (low, False)
 
 
-def _of(match: re.Match[str], factor: float, marks: tuple[str, ...]) -> Grams | None:
-    low = _value(match["low"])
-    high = _value(match["high"]) if match["high"] else low
-    if low is None or high is None:
+def _without_quantities(text: str) -> str:
+    pieces, position = [], 0
+    for quantity in quantities(text):
+        pieces.append(text[position : quantity.start])
+        position = quantity.end
+    return " \n ".join([*pieces, text[position:]])
+
+
+def _number(count: str) -> float:
+    return float(_WORDS.index(count) + 1 if count in _WORDS else count)
+
+
+def _marked(grams: float | None, marks: tuple[str, ...], is_range: bool) -> Grams | None:
+    if grams is None or not math.isfinite(grams):
         return None
-    grams = _finite((low + high) / 2 * factor)
-    if match["high"]:
-        marks = (*marks, "range")
-    return None if grams is None else Grams(grams, marks)
-
-
-def _value(number: str) -> float | None:
-    """Return the value of a number, a fraction or a whole number and a fraction."""
-    if number[-1] in _FRACTIONS:
-        return float(number[:-1] or 0) + _FRACTIONS[number[-1]]
-    whole, _, fraction = number.rpartition(" ")
-    if "/" in fraction:
-        top, bottom = fraction.split("/")
-        return float(whole or 0) + float(top) / float(bottom) if float(bottom) else None
-    return parse_number(number)
+    return Grams(grams, (*marks, "range") if is_range else marks)
 
 
 def _finite(value: float) -> float | None:

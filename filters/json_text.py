@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,14 +60,18 @@ def without_fence(text: str) -> str:
     return stripped[opening.end() :].removesuffix("```").strip()
 
 
-def load_json(text: str) -> Any:
+def load_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
     """Return the value of a text that is valid JSON as a whole.
+
+    Args:
+        text: The text.
+        pairs: Makes something else than a dict of an object's members.
 
     Raises:
         ValueError: it is not, or it is nested too deeply or holds a number too long to read.
     """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=pairs)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -109,13 +113,13 @@ def repair_text(text: str) -> Any:
     return value if isinstance(value, dict if text[0] == "{" else list) else None
 
 
-def first_value(text: str) -> Any:
+def first_value(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
     """Return the value of the valid JSON at the first brace or bracket, None where none is."""
     start = _BRACKET.search(text)
     if start is None:
         return None
     try:
-        return json.JSONDecoder().raw_decode(text, start.start())[0]
+        return json.JSONDecoder(object_pairs_hook=pairs).raw_decode(text, start.start())[0]
     except (ValueError, RecursionError):
         return None
 

@@ -7,12 +7,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lmms_eval_food.filters.food_lines import Portion, portion_of, split_line, without_confidence
-from lmms_eval_food.filters.grams import quantity_span
-from lmms_eval_food.filters.tables import table_rows
+from lmms_eval_food.filters.food_lines import (
+    Portion,
+    is_no_food,
+    may_be_nutrient,
+    portion_of,
+    split_line,
+    without_confidence,
+)
+from lmms_eval_food.filters.numbers import fold_width
+from lmms_eval_food.filters.quantities import quantity_span
+from lmms_eval_food.filters.tables import outside_tables, table_rows
 
 _BULLET = re.compile(r"(?P<indent>[ \t]*)[-*•‣◦·–+]\s+(?P<text>\S.*)")
-_NUMBERED = re.compile(r"(?P<indent>[ \t]*)[*_]{0,3}\(?\d{1,3}[.)、:](?!\d)\s*(?P<text>\S.*)")
+_NUMBERED = re.compile(
+    r"(?P<indent>[ \t]*)[*_]{0,3}"
+    r"(?:\(?\d{1,3}[.)、:](?!\d)|\(?[a-zA-Z]\)(?=\s)|[①-⑳])\s*(?P<text>\S.*)"
+)
 _HEADING = re.compile(r"(?P<indent>)(?:#{1,6}\s+|(?=\*\*[^*]{1,120}\*\*:?$))(?P<text>\S.*)")
 _NUMBER_MARK = re.compile(r"(?:^|(?<=[\s,;.:]))[*_]{0,3}(?P<number>\d{1,3})[.)、](?!\d)\s*")
 _LEADING_NUMBER = re.compile(r"^[\s*_]{0,8}\d{1,3}[.)、:](?!\d)\s*")
@@ -44,10 +55,13 @@ def read_list(text: str) -> list[Portion]:
     weight. Linear time.
     """
     entries = list(_table_entries(text)) + _line_entries(text)
+    nutrients = any(
+        split_line(line).is_nutrient for entry in entries for line in (entry.head, *entry.details)
+    )
     kinds: dict[str, list[Portion]] = {}
     for entry in entries:
         food = _food(entry)
-        if food is not None:
+        if food is not None and not (nutrients and may_be_nutrient(food.name)):
             kinds.setdefault(entry.kind, []).append(food)
     if not kinds:
         return []
@@ -58,14 +72,13 @@ def read_list(text: str) -> list[Portion]:
 
 def _table_entries(text: str) -> Iterator[_Entry]:
     for name, portion in table_rows(text):
-        yield _Entry("table", 0, "", portion=portion_of(name, portion))
+        food = None if is_no_food(name) else portion_of(name, portion)
+        yield _Entry("table", 0, name, portion=food)
 
 
 def _line_entries(text: str) -> list[_Entry]:
     entries: list[_Entry] = []
-    for line in map(str.rstrip, text.splitlines()):
-        if line.lstrip().startswith("|"):
-            continue
+    for line in map(str.rstrip, outside_tables(text)):
         parts = _numbered_parts(line)
         if len(parts) > 1:
             entries += [_Entry("numbered", 0, part) for part in parts]
@@ -110,13 +123,13 @@ def _is_detail(previous: _Entry, kind: str, indent: int, head: str) -> bool:
 
 def _food(entry: _Entry) -> Portion | None:
     """Return the food an entry names, with the portion its details give; None for no food."""
-    if entry.portion or entry.kind == "group":
+    if entry.portion or entry.kind in ("group", "table"):
         return entry.portion
     line = split_line(entry.head)
     if line.is_label or line.is_prose:
         return None
     if entry.kind == "plain" and not (
-        line.is_named or _PLAIN.fullmatch(without_confidence(entry.head))
+        line.is_named or _PLAIN.fullmatch(without_confidence(fold_width(entry.head)))
     ):
         return None
     food = portion_of(line.name, line.portion)

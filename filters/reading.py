@@ -8,6 +8,7 @@ and the raw text kept here must survive that.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
@@ -17,6 +18,8 @@ FAILURE_MARKERS = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED]")
 
 # What the host's async_openai backend makes of a reply whose content is null.
 NO_CONTENT = 'Error: can only concatenate str (not "NoneType") to str'
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Status(StrEnum):
@@ -35,7 +38,8 @@ class Reading:
     """One answer as a filter read it.
 
     Attributes:
-        raw: The model's text, unchanged ("" where the backend returned none).
+        raw: The model's text, unchanged but for lone surrogates ("" where the backend returned
+            none).
         value: What was read, as JSON-able data; None unless status is ok or repaired.
         status: How it could be read.
         step: The rule that read it, e.g. "json" or "list"; "" where none did.
@@ -49,6 +53,11 @@ class Reading:
     step: str = ""
     marks: tuple[str, ...] = ()
     reader: str = ""
+
+    def __post_init__(self) -> None:
+        """Make every text writable: one lone surrogate and the host writes no sample log."""
+        object.__setattr__(self, "raw", writable(self.raw))
+        object.__setattr__(self, "value", writable(self.value))
 
     def to_json(self) -> str:
         """Return the reading as ASCII JSON without ``<`` and ``>``."""
@@ -69,6 +78,21 @@ class Reading:
             marks=tuple(fields["marks"]),
             reader=fields["reader"],
         )
+
+
+def writable(value: Any) -> Any:
+    """Return JSON-able data with texts that UTF-8 can hold.
+
+    Half an emoji, as a model may escape it in JSON, becomes U+FFFD; two halves that stand side by
+    side become their character.
+    """
+    if isinstance(value, str):
+        if value.isascii() or not _SURROGATE.search(value):
+            return value
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, dict):
+        return {writable(key): writable(inner) for key, inner in value.items()}
+    return [writable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def unanswered(text: str | None) -> Reading | None:

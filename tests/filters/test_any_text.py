@@ -13,7 +13,7 @@ from lmms_eval_food.filters.base import ReadingFilter
 from lmms_eval_food.filters.foods import OfficialFoods, RobustFoods
 from lmms_eval_food.filters.letters import OfficialChoice, OfficialLetter, RobustLetter
 from lmms_eval_food.filters.nutrition import OfficialNutrition, RobustNutrition
-from lmms_eval_food.filters.reading import NO_CONTENT, Reading, Status, unanswered
+from lmms_eval_food.filters.reading import NO_CONTENT, Reading, Status, unanswered, writable
 from lmms_eval_food.filters.texts import OfficialText, RobustText
 from lmms_eval_food.filters.yesno import OfficialYesNo, RobustYesNo
 
@@ -31,6 +31,7 @@ READERS = [
     RobustNutrition(),
     OfficialText(),
     RobustText(),
+    RobustText(last=True),
     RobustFoods(),
 ]
 readers = pytest.mark.parametrize("reader", READERS, ids=lambda reader: type(reader).__name__)
@@ -101,7 +102,9 @@ TEXTS = (
 @example(text='{"a":' * 2000)
 def test_any_text_is_read(reader: ReadingFilter, text: str | None) -> None:
     reading = reader.read(text)
-    assert reading.raw == (text or "")
+    assert reading.raw == writable(text or "")
+    reading.raw.encode()
+    json.dumps(reading.value, ensure_ascii=False).encode()
     assert (reading.value is not None) == (reading.status in {Status.OK, Status.REPAIRED})
     assert Reading.from_json(reading.to_json()) == reading
     assert reader.read(text) == reading
@@ -180,3 +183,28 @@ def test_a_reply_without_content_is_empty(text: str | None) -> None:
     reading = unanswered(text)
     assert reading is not None
     assert reading.status is Status.EMPTY
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("ri\ud83cce", "ri\ufffdce"),
+        ("\udf5a", "\ufffd"),
+        ("\ud83c\udf5a", "🍚"),
+        ("🍚 米饭", "🍚 米饭"),
+        (
+            {"items": [{"name\ud800": "\ud800", "grams": 5.0}]},
+            {"items": [{"name\ufffd": "\ufffd", "grams": 5.0}]},
+        ),
+        (None, None),
+    ],
+)
+def test_texts_of_a_reading_can_be_written(value: object, written: object) -> None:
+    assert writable(value) == written
+    assert Reading("", value, Status.OK).value == written
+
+
+def test_half_an_emoji_in_an_answer() -> None:
+    reading = RobustFoods().read('[{"name": "ri\\ud83cce", "portion_estimate": "5\\ud83c g"}]')
+    (item,) = reading.value["items"]
+    assert (item["name"], item["text"]) == ("ri\ufffdce", "5\ufffd g")

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_eval_food.filters.grams import Grams, official_grams, quantity_span, robust_grams
+from lmms_eval_food.filters.grams import Grams, official_grams, robust_grams
+from lmms_eval_food.filters.quantities import quantity_span
 
 
 @pytest.mark.parametrize(
@@ -108,6 +110,90 @@ def test_robust_grams_and_how_they_were_read(text: str, expected: Grams) -> None
     assert robust_grams(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "grams", "marks"),
+    [
+        ("100 ± 20 g", 100.0, ()),
+        ("150±20 g", 150.0, ()),
+        ("100 +/- 20 g", 100.0, ()),
+        ("150 g ± 20 g", 150.0, ()),
+        ("about 150 (±20 g)", 150.0, ()),
+        ("100/150 g", 125.0, ("range",)),
+        ("150 g to 200", 175.0, ("range",)),
+        ("150 g-200", 175.0, ("range",)),
+        ("100 bis 150 g", 125.0, ("range",)),
+        ("150 g - 90%", 150.0, ()),
+        ("150 g - 2 slices", 150.0, ()),
+        ("1 kg 200 g", 1200.0, ()),
+        ("1 kg and 200 g", 1200.0, ()),
+        ("1 lb 4 oz", 566.9904625, ()),
+        ("1 l 200 ml", 1200.0, ("ml_as_g",)),
+        ("1e2 g", 100.0, ()),
+        ("150+ g", 150.0, ()),
+        ("150.g", 150.0, ()),
+        ("g 150", 150.0, ()),
+        ("grams: 150", 150.0, ()),
+        ("1 ½ kg", 1500.0, ()),
+        ("200ml/200g", 200.0, ()),
+        ("2*100", 200.0, ("count",)),
+        ("2 x 60 g", 120.0, ("count",)),
+        ("5 pieces of 20 g", 100.0, ("count",)),
+        ("3-4 pieces, 25 g each", 87.5, ("count", "range")),
+        ("3 to 4 pieces, 25 g each", 87.5, ("count", "range")),
+        ("3 rolls, each 50 g", 150.0, ("count",)),
+        ("3 pieces, 25 g (1 oz) each", 75.0, ("count",)),
+        # What is for all of it counts before what is for each.
+        ("2 slices (60 g total, 30 g each)", 60.0, ()),
+        ("2 eggs, 100 g total (50 g each)", 100.0, ()),
+        ("100 g (2 pieces, 50 g each)", 100.0, ()),
+        ("50 g each (2 pieces), 100 g total", 100.0, ()),
+        *[
+            (f"150 {unit}", 150.0, ())
+            for unit in ("grammi", "gramos", "Gramm", "г", "グラム", "그램", "กรัม", "克")
+        ],
+    ],
+)
+def test_the_written_rule(text: str, grams: float, marks: tuple[str, ...]) -> None:
+    read = robust_grams(text)
+    assert read is not None
+    assert read.grams == pytest.approx(grams, rel=1e-12)
+    assert read.marks == marks
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("2 bread rolls", "50 g each", Grams(100.0, ("count",))),
+        ("Eggs x3", "50 g each", Grams(150.0, ("count",))),
+        ("bread rolls (2)", "50 g each", Grams(100.0, ("count",))),
+        ("Two to three eggs", "50 g each", Grams(125.0, ("count", "range"))),
+        ("2 eggs", "3 pieces, 50 g each", Grams(150.0, ("count",))),
+        ("2 eggs", "100 g", Grams(100.0)),
+        ("7UP", "330 g each", Grams(330.0, ("each",))),
+        ("Vitamin 12 bar", "50 g each", Grams(50.0, ("each",))),
+    ],
+)
+def test_a_count_in_the_name(name: str, text: str, expected: Grams) -> None:
+    assert robust_grams(text, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "grams"),
+    [("0.2", "kg", 200.0), ("150", "", 150.0), ("150 g", "kg", 150.0), ("2", "piece", None)],
+)
+def test_a_unit_from_elsewhere(text: str, unit: str, grams: float | None) -> None:
+    read = robust_grams(text, unit=unit)
+    assert (read.grams if read else None) == grams
+
+
+@pytest.mark.parametrize("piece", ["100 ", "100 000 ", "1-", "1/2 ", "50 g each ", "2 x ", "1e1 "])
+def test_long_texts_take_linear_time(piece: str) -> None:
+    text = piece * (400_000 // len(piece))
+    start = time.perf_counter()
+    robust_grams(text)
+    assert time.perf_counter() - start < 5
+
+
 def test_fluid_ounces_are_a_volume() -> None:
     read = robust_grams("8 fl oz")
     assert read is not None
@@ -135,6 +221,14 @@ def test_fluid_ounces_are_a_volume() -> None:
         "9" * 400 + " g",
         "1/0 lb",
         "2.5.1 g",
+        "1e400 g",
+        "1e4000 g",
+        "-50 g",
+        "(-50 g)",
+        "± 20 g",
+        "1/150 g",
+        "150 g - 200 ml",
+        "250 kcal / 100 g",
     ],
 )
 def test_no_weight(text: str) -> None:

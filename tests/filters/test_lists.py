@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_eval_food.filters.lists import read_list
-from lmms_eval_food.filters.tables import table_rows
 
 SOUP_AND_EGG = [("Soup", "210 g"), ("Egg", "55 g")]
 
@@ -106,17 +105,66 @@ def test_portion_text(line: str, text: str, grams: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "rows"),
+    "text",
     [
-        ("| Food | g |\n|--|--|\n| Egg | 55 |", [("Egg", "")]),
-        ("| Food | Portion (g) |\n|--|--|\n| Egg | 55 |", [("Egg", "55")]),
-        ("| Egg | 55 g |", []),
-        ("| Food |\n|--|\n| Egg |\n\n| Beans |", [("Egg", "")]),
-        ("| Food | Weight |\n|--|--|\n| Egg |", [("Egg", "")]),
+        "1. **Soup**\n   - **portion_estimate:** 210 g\n   - **confidence:** 90\n"
+        "2. **Egg**\n   - **portion_estimate:** 55 g",
+        "* Soup (portion_estimate: 210 g, confidence: 90)\n* Egg (portion_estimate: 55 g)",
+        "name: Soup\nportion_estimate: 210 g\nconfidence: 90\n\nname: Egg\nportion_estimate: 55 g",
+        "- name: Soup\n  portion_estimate: 210 g\n- name: Egg\n  portion_estimate: 55 g",
+        'food_items:\n  - name: "Soup"\n    portion_estimate: "210 g"\n'
+        '  - name: "Egg"\n    portion_estimate: "55 g"',
+        "1. **name:** Soup, **portion_estimate:** 210 g, **confidence:** 90\n"
+        "2. **name:** Egg, **portion_estimate:** 55 g",
+        "* Soup, portion: 210 g\n* Egg, portion: 55 g",
+        "- Soup (portion: 210 g, confidence: 90)\n- Egg (portion: 55 g)",
+        "a) Soup 210 g\nb) Egg 55 g",
+        "(A) Soup 210 g\n(B) Egg 55 g",
+        "①Soup 210 g\n②Egg 55 g",
+        "1. Starter: Soup (210 g)\n2. Main dish: Egg (55 g)",
+        "- Side: Soup (210 g)\n- Drink: Egg (55 g)\n- Grand total: 265 g\n- Sum: 265 g",
+        "Main dish: Soup (210 g)\nDessert: Egg (55 g)",
+        "- Soup: 210 g\n- Egg: 55 g\n- Plate weight: 300 g\n- Fiber: 3 g\n- Sugar: 2 g",
+        "- Soup: 210 g\n- Egg: 55 g\n- Nicht erkennbar\n- Unknown\n- Not visible",
+        "- Soup | 210 g\n- Egg | 55 g",
     ],
 )
-def test_table_rows(text: str, rows: list[tuple[str, str]]) -> None:
-    assert list(table_rows(text)) == rows
+def test_labels_are_no_names(text: str) -> None:
+    assert [(food.name, food.text) for food in read_list(text)] == SOUP_AND_EGG
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "text", "grams"),
+    [
+        ("1. Main dish: Spaghetti carbonara (200 g)", "Spaghetti carbonara", "200 g", 200.0),
+        ("- Dessert: 80 g", "Dessert", "80 g", 80.0),
+        ("- Drink: one glass (200 ml)", "Drink", "one glass (200 ml)", 200.0),
+        ("- Water (1 glass, 250ml)", "Water", "1 glass, 250ml", 250.0),
+        ("- Rice (basmati, 150 g)", "Rice (basmati)", "150 g", 150.0),
+        ("- Eggs (2 x 60 g)", "Eggs", "2 x 60 g", 120.0),
+        ("- Eggs - 2*60 g", "Eggs", "2 x 60 g", 120.0),
+        ("- Eggs 2 x 60 g", "Eggs", "2 x 60 g", 120.0),
+        ("- 2 bread rolls, 50 g each", "2 bread rolls", "50 g each", 100.0),
+        ("- Three meatballs (30 g each)", "Three meatballs", "30 g each", 90.0),
+        ("1. 米饭：150克", "米饭", "150克", 150.0),
+        ("1、米饭，约150克", "米饭", "150克", 150.0),
+        ("- Rice: 150 ± 20 g", "Rice", "150 ± 20 g", 150.0),
+        ("- Rice 1 kg 200 g", "Rice", "1 kg 200 g", 1200.0),
+        ("- Rice: -50 g", "Rice", "-50 g", None),
+        ("- Sugar: 5 g", "Sugar", "5 g", 5.0),
+    ],
+)
+def test_one_line(line: str, name: str, text: str, grams: float | None) -> None:
+    (food,) = read_list(line)
+    item = food.item()
+    assert (item.name, item.text, item.grams) == (name, text, grams)
+
+
+@pytest.mark.parametrize(
+    "line", ["- Nicht erkennbar", "- No food visible", "- n/a", "- 无法识别", "- Protein: 20 g"]
+)
+def test_no_food(line: str) -> None:
+    assert read_list(line) == []
 
 
 _NAMES = st.lists(st.text(alphabet="bcdfgklmnprst", min_size=3, max_size=9), min_size=1, max_size=6)
