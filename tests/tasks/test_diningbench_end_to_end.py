@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 from scipy.stats import binom
 from support import HostCall, scores_of
 
-from lmms_eval_food.metrics.nutrition import NUTRIENTS
+from lmms_eval_food.tasks.diningbench.judge_prompts import templates
+from tests.tasks.chance import (
+    NUTRIENTS,
+    check_random_nutrition,
+    check_random_vqa,
+    null_nutrition,
+    rows_of,
+)
 from tests.tasks.judge_server import Bench, Does, judging
 
 pytestmark = pytest.mark.slow
@@ -56,26 +64,74 @@ def test_oracle_is_perfect_on_every_task(host: HostCall, tmp_path: Path) -> None
                 assert run.score(task, "views_short", reader) == 0
 
 
-def test_null_and_random_score_what_they_must(host: HostCall) -> None:
-    tasks = ("diningbench_cls_views4", "diningbench_nutrition", "diningbench_vqa_en")
-    null = host("food_reference", "predictor=null", tasks)
-    for reader in READERS:
-        assert null.score(tasks[0], "acc", reader) == 0
-        assert null.score(tasks[1], "parse_failure_rate", reader) == 1
-    true = np.array([record["true"] for record in null.records[tasks[1]]["official"]])
-    # The benchmark charges the truth itself, and 100 percent.
-    for nutrient, values in zip(NUTRIENTS, true.T, strict=True):
-        assert null.score(tasks[1], f"{nutrient}_mae", "official") == pytest.approx(values.mean())
-        assert null.score(tasks[1], f"{nutrient}_mape", "official") == pytest.approx(100)
-        assert null.score(tasks[1], f"{nutrient}_mape", "robust") == pytest.approx(400)
-    # Without a judge there is no accuracy, and ROUGE all the same.
-    assert math.isnan(null.score(tasks[2], "judge_acc", "robust"))
-    assert null.score(tasks[2], "rouge_l", "robust") == 0
+def test_null_scores_what_it_must_on_every_task(
+    host: HostCall, mini_root: Path, tmp_path: Path
+) -> None:
+    with judging(Bench(default="yes")) as bench:
+        environment = judged_by(bench, tmp_path)
+        run = host("food_reference", "predictor=null", TASKS, environment=environment)
+    assert len(bench.prompts) == 1  # whether it is there; an empty answer is wrong without asking
+    for task, reader in itertools.product(TASKS, READERS):
+        score = partial(run.score, task, reader=reader)
+        assert score("failed_requests") == 0
+        if task.startswith("diningbench_cls"):
+            assert (score("acc"), score("unreadable_rate")) == (0, 1)
+        elif task.startswith("diningbench_nutrition"):
+            for name, value in null_nutrition(rows_of(mini_root, task), reader).items():
+                assert score(name) == pytest.approx(value)
+            assert score("parse_failure_rate") == 1
+            undefined = [f"{nutrient}_{name}" for nutrient in NUTRIENTS for name in ("bias", "r")]
+            assert all(math.isnan(score(n)) for n in (*undefined, "atwater_consistency"))
+        else:
+            assert (score("judge_acc"), score("not_judged")) == (0, 0)
+            # The published script leaves out what has no text; ours gives it 0.
+            rouge = [score(name) for name in ("rouge_1", "rouge_2", "rouge_l")]
+            nothing = math.nan if reader == "official" else 0
+            assert rouge == pytest.approx([nothing] * 3, nan_ok=True)
 
-    random = host("food_reference", "predictor=random,seed=3", tasks[:1])
-    correct = [record["correct"] for record in random.records[tasks[0]]["robust"]]
-    low, high = binom.interval(0.999, len(correct), 1 / 8)
-    assert low <= sum(correct) <= high
+
+def test_random_scores_what_it_must_on_every_task(
+    host: HostCall, mini_root: Path, tmp_path: Path
+) -> None:
+    """Letters by chance, else the truth of any row; the judge takes equal texts alone for right."""
+    same = {
+        templates()[language].fill(
+            row["prompt"].rpartition("\n")[0], row["ground_truth"], row["ground_truth"]
+        ): ["yes"]
+        for language, task in (("zh", "diningbench_vqa"), ("en", "diningbench_vqa_en"))
+        for row in rows_of(mini_root, task)
+    }
+    with judging(Bench(behaviours={**same}, default="no")) as bench:
+        environment = judged_by(bench, tmp_path)
+        run = host("food_reference", "predictor=random,seed=3", TASKS, environment=environment)
+    for reader in READERS:
+        right = asked = 0
+        for task in TASKS:
+            rows, score = rows_of(mini_root, task), partial(run.score, task, reader=reader)
+            assert score("failed_requests") == 0
+            if task.startswith("diningbench_cls"):
+                assert score("unreadable_rate") == 0
+                found = round(score("acc") * len(rows))
+                low, high = binom.interval(0.999, len(rows), 1 / 8)
+                assert low <= found <= high
+                right, asked = right + found, asked + len(rows)
+            elif task.startswith("diningbench_nutrition"):
+                assert (score("parse_failure_rate"), score("atwater_consistency")) == (0, 1)
+                check_random_nutrition(score, rows, reader)
+            else:
+                assert score("not_judged") == 0
+                check_random_vqa(score, rows)
+        low, high = binom.interval(0.999, asked, 1 / 8)
+        assert low <= right <= high
+
+
+def test_without_a_judge_there_is_rouge(host: HostCall) -> None:
+    task = "diningbench_vqa_en"
+    run = host("food_reference", "predictor=oracle", (task,))
+    for reader in READERS:
+        assert math.isnan(run.score(task, "judge_acc", reader))
+        assert run.score(task, "not_judged", reader) == len(run.records[task][reader])
+        assert run.score(task, "rouge_l", reader) == pytest.approx(1)
 
 
 def test_two_ranks_give_the_numbers_of_one_process(host: HostCall, tmp_path: Path) -> None:
