@@ -143,15 +143,25 @@ def split_line(text: str) -> Line:
         return Line("", tail, is_label=True, gives_portion=True)
     if _NUTRIENT_LABEL.fullmatch(label):
         return Line("", "", is_label=True, is_nutrient=True)
-    if is_no_food(label):
+    if is_no_food(label, portion or tail):
         return Line("", "", is_label=True)
     return replace(_named(head, portion or tail), is_named=named)
 
 
-def is_no_food(name: str) -> bool:
-    """Tell whether what stands where a name should is a sum, a note or a placeholder."""
+def is_no_food(name: str, portion: str) -> bool:
+    """Tell whether what stands where a name should is a sum, a note or a nutrient.
+
+    A placeholder ("unknown") is none either, unless it has a weight: that is a food claimed.
+    """
     label = _label(_plain(name))
-    return any(form.fullmatch(label) for form in (_OTHER_LABEL, _NUTRIENT_LABEL, _NO_NAME))
+    if _OTHER_LABEL.fullmatch(label) or _NUTRIENT_LABEL.fullmatch(label):
+        return True
+    return bool(_NO_NAME.fullmatch(label)) and not _weighs(portion)
+
+
+def _weighs(portion: str) -> bool:
+    read = robust_grams(portion)
+    return read is not None and read.grams > 0
 
 
 def may_be_nutrient(name: str) -> bool:

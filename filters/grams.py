@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from dataclasses import dataclass
@@ -140,7 +141,7 @@ def _is_each(text: str, found: list[Quantity], at: int) -> bool:
     own, end = found[at], len(text)
     if _EACH_BEFORE.search(text, max(0, own.start - 30), own.start):
         return True
-    for last, following in zip(found[at:], found[at + 1 : at + 3], strict=False):
+    for last, following in itertools.pairwise(found[at : at + 3]):
         between = text[last.end : following.start] if following.start - last.end < 30 else " "
         if following.family == own.family or not _SAME_AGAIN.fullmatch(between):
             end = following.start

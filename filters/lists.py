@@ -72,7 +72,7 @@ def read_list(text: str) -> list[Portion]:
 
 def _table_entries(text: str) -> Iterator[_Entry]:
     for name, portion in table_rows(text):
-        food = None if is_no_food(name) else portion_of(name, portion)
+        food = None if is_no_food(name, portion) else portion_of(name, portion)
         yield _Entry("table", 0, name, portion=food)
 
 

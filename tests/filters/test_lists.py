@@ -152,6 +152,7 @@ def test_labels_are_no_names(text: str) -> None:
         ("- Rice 1 kg 200 g", "Rice", "1 kg 200 g", 1200.0),
         ("- Rice: -50 g", "Rice", "-50 g", None),
         ("- Sugar: 5 g", "Sugar", "5 g", 5.0),
+        ("- Unknown: 50 g", "Unknown", "50 g", 50.0),
     ],
 )
 def test_one_line(line: str, name: str, text: str, grams: float | None) -> None:
