@@ -224,15 +224,15 @@ def test_binary_documents_of_one_and_two_groups(root: Path) -> None:
 
 def test_mc_documents_with_texts_and_with_pictures(root: Path) -> None:
     folder = root / "culturalmenu"
-    options = [[f"images/{name}.jpg"] for name in "abca"]
+    options = [[f"images/{name}.jpg"] for name in "abcd"]
     texts = question(dish_id="d", images=["images/a.jpg"], options=[*"wxyz"], answer="D")
     pictures = question(id="p", dish_id="d", images=[], options=options, answer="A")
     write_rows(folder / "mc.jsonl", texts, pictures)
-    a, b, c = (write_image(folder / f"images/{name}.jpg") for name in "abc")
+    a, b, c, d = (write_image(folder / f"images/{name}.jpg") for name in "abcd")
     first, second = data.load("culturalmenu", "mc").to_list()
     del texts["options"], pictures["options"]
     assert first == {**texts, "images": [a], "option_texts": [*"wxyz"], "option_images": []}
-    groups = [[a], [b], [c], [a]]
+    groups = [[a], [b], [c], [d]]
     assert second == {**pictures, "images": [], "option_texts": [], "option_images": groups}
 
 
@@ -267,7 +267,7 @@ def test_region_and_dish_documents(root: Path) -> None:
 
 def test_columns_keep_their_types_when_empty(root: Path) -> None:
     folder = root / "culturalmenu"
-    options = [["images/a.jpg"]] * 4
+    options = [[f"images/{name}.jpg"] for name in "abcd"]
     write_rows(folder / "mc.jsonl", question(dish_id="d", options=options, answer="A"))
     write_image(folder / "images/a.jpg")
     features = data.load("culturalmenu", "mc").features
