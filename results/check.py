@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_eval_food.filters.verdict import official_verdict, strict_verdict
-from lmms_eval_food.metrics.nutrition import NUTRIENTS
-from lmms_eval_food.results.completeness import PREFIXES
-from lmms_eval_food.results.logs import log_of, read_results, read_rows
-from lmms_eval_food.results.recompute import kind, recomputed, same_value
-from lmms_eval_food.results.versions import installed_versions
-from lmms_eval_food.tasks import common
+from lmms_eval_food.results.check_rows import differing, reader_differences, row_differences
+from lmms_eval_food.results.log_files import (
+    is_ours,
+    log_of,
+    log_rows,
+    read_results,
+    tasks_logged,
+)
+from lmms_eval_food.results.recompute import recomputed, same_value
+from lmms_eval_food.results.versions import (
+    installed_configs,
+    installed_groups,
+    installed_versions,
+)
+from lmms_eval_food.tasks import common, made_with
 
 SHOWN = 5  # rows of one kind of difference that are listed
 _NOT_SCORES = ("alias", "record")
+# Parts of a results file that must speak of every task.
+_PARTS = ("results", "configs", "versions", "n-samples")
+# What the host keeps both as it was typed and as it was used.
+_OPTIONS = ("model", "model_args", "gen_kwargs", "limit", "offset")
+_MALFORMED = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 
 Row = Mapping[str, Any]
 
@@ -24,70 +37,143 @@ Row = Mapping[str, Any]
 def check_run(path: Path) -> list[str]:
     """Compare a results file with the sample logs beside it.
 
-    Each row's scores must follow from its record, the record from the reading that the host kept
-    of the answer, each number of the results from the records, and each task's version must be the
-    one of its configuration and of this suite. Recomputed are all scores that a record determines;
-    counts of views, of answers in another language and the matcher's name come from the rows.
+    Checked are all tasks that the results file or a log beside it names. Each answer is read again,
+    each row's scores must follow from that reading and the document, each number of the results
+    from the records, and all numbers of the task must be there, for both readers. Versions, options
+    and numbers of documents that are stated twice must agree. Counts of views, of answers in
+    another language and the matcher's name come from the rows.
 
     Args:
         path: A `*_results.json` file.
 
     Returns:
-        One line a difference, which names task, reader and document; [] where all agree.
+        One line a difference, which names task, document and field; [] where all agree. A file
+        without any task of this suite is a difference too: nothing was checked.
 
     Raises:
         LogError: a file is damaged.
     """
     results = read_results(path)
-    tasks = [task for task in results["results"] if task.startswith(PREFIXES)]
-    tasks = [task for task in tasks if task in results.get("configs", {})]
-    found = _host_version(results)
+    groups = installed_groups()
+    named = dict.fromkeys(name for part in _PARTS for name in results[part] if name not in groups)
+    tasks = list(dict.fromkeys([*filter(is_ours, named), *tasks_logged(path)]))
+    if not tasks:
+        return ["no food task in the results and no log of one: nothing was checked"]
+    found = [*_statements(results)]
     for task in tasks:
-        found += _version(results, task)
+        found += [f"{task}: {line}" for line in _task_statements(results, task)]
+        if task not in installed_configs():
+            continue
         log = log_of(path, task)
         if not log.exists():
             found.append(f"{task}: no sample log {log.name}")
             continue
-        try:
-            found += _check_task(results, task, sorted(read_rows(log), key=lambda r: r["doc_id"]))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            found.append(f"{task}: a row of the log is not one of this suite ({error!r})")
+        rows = sorted(log_rows(log, task), key=lambda row: row["doc_id"])
+        found += _check_task(results, task, rows)
     return found
 
 
-def _host_version(results: Mapping[str, Any]) -> list[str]:
+def _statements(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a results file says in two ways."""
     named = (results.get("git_branch") or "unknown", (results.get("git_hash") or "unknown")[:8])
     stated = results.get("lmms_eval_version")
-    if stated is None or stated == "@".join(named):
-        return []
-    return [f"lmms_eval_version is {stated}, branch and commit are {'@'.join(named)}"]
+    made = _made_with(results)
+    numbers = {known.get("lmms-eval", stated) for known in made.values()}
+    if isinstance(stated, str) and re.fullmatch(r"v?[0-9]+(\.[0-9]+)+[^@]*", stated):
+        if numbers - {stated.removeprefix("v")}:
+            yield f"lmms_eval_version is {stated}, tasks say {', '.join(sorted(numbers))}"
+    elif stated is not None and stated != "@".join(named):
+        yield f"lmms_eval_version is {stated}, branch and commit are {'@'.join(named)}"
+    for task, known in made.items():
+        first = next(iter(made.values()))
+        for name in sorted(known.keys() | first.keys()):
+            if known.get(name) != first.get(name):
+                yield (
+                    f"{task}: made with {name} {known.get(name)}, another task of the run with "
+                    f"{first.get(name)}"
+                )
+    yield from _options(results)
 
 
-def _version(results: Mapping[str, Any], task: str) -> list[str]:
-    stated = results.get("versions", {}).get(task)
-    configured = (results["configs"][task].get("metadata") or {}).get("version")
-    installed = installed_versions().get(task)
-    found = []
-    if stated != configured:
-        found.append(f"{task}: version {stated} in the results, {configured} in the configuration")
-    if installed is None:
-        found.append(f"{task}: no such task in this suite")
-    elif configured != installed:
-        found.append(f"{task}: version {configured}, this suite has version {installed}")
+def _made_with(results: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    found = {}
+    for task, config in results["configs"].items():
+        metadata = config.get("metadata")
+        known = metadata.get(made_with.KEY) if isinstance(metadata, Mapping) else None
+        if is_ours(task) and isinstance(known, Mapping):
+            found[task] = known
     return found
+
+
+def _options(results: Mapping[str, Any]) -> Iterator[str]:
+    config = results["config"]
+    typed = config.get("resolved_cli_args")
+    typed = typed if isinstance(typed, Mapping) else {}
+    pairs = [
+        (name, config[name], typed[name]) for name in _OPTIONS if name in config and name in typed
+    ]
+    if "model_source" in results:
+        pairs.append(("model", config["model"], results["model_source"]))
+    for name, used, said in pairs:
+        simple = all(
+            value is None or isinstance(value, str | int | float) for value in (used, said)
+        )
+        if simple and not same_value(used or None, said or None):
+            yield f"{name} is {used} in the configuration, {said} as it was typed"
+
+
+def _task_statements(results: Mapping[str, Any], task: str) -> Iterator[str]:
+    """Yield what the results do not say of a task, or say in two ways."""
+    yield from (
+        f"nothing in `{part}` of the results" for part in _PARTS if task not in results[part]
+    )
+    config = results["configs"].get(task, {})
+    metadata = config.get("metadata")
+    configured = metadata.get("version") if isinstance(metadata, Mapping) else None
+    stated = results["versions"].get(task)
+    if stated != configured:
+        yield f"version {stated} in the results, {configured} in the configuration"
+    if task not in installed_configs():
+        yield "no such task in this suite"
+        return
+    if configured != installed_versions()[task]:
+        yield f"version {configured}, this suite has version {installed_versions()[task]}"
+    for part, key in (("filter_list", "name"), ("metric_list", "metric")):
+        own = [one.get(key) for one in config.get(part) or [] if isinstance(one, Mapping)]
+        wanted = _names(task, part, key)
+        if part in config and own != wanted:
+            yield f"{part} of the configuration differs: {own}, this suite has {wanted}"
+    sizes = results["n-samples"].get(task, {})
+    original, effective = sizes.get("original"), sizes.get("effective")
+    options = results["config"]
+    if original != effective and not (options.get("limit") or options.get("offset")):
+        yield f"{effective} of {original} documents, without --limit and --offset"
+
+
+def _names(task: str, part: str, key: str) -> list[str]:
+    return [str(one[key]) for one in installed_configs()[task][part]]
 
 
 def _check_task(results: Mapping[str, Any], task: str, rows: Sequence[Row]) -> list[str]:
-    readers: dict[str, list[Row]] = {}
+    readers: dict[str, list[Row]] = {name: [] for name in _names(task, "filter_list", "name")}
+    known = list(readers)
     for row in rows:
         readers.setdefault(row["record"]["reader"], []).append(row)
-    found = []
-    asked = results.get("n-samples", {}).get(task, {}).get("effective")
-    stated = results["results"][task]
-    filters = {name.rpartition(",")[2] for name in stated if "," in name}
-    found += [f"{task}, {name}: no rows in the log" for name in sorted(filters - readers.keys())]
+    asked = results["n-samples"].get(task, {}).get("effective")
+    stated = results["results"].get(task, {})
+    found = [
+        f"{task}: {name} is of no reader of the task"
+        for name in stated
+        if name.rpartition(",")[2] not in known and "," in name
+    ]
     for reader, own in readers.items():
         name = f"{task}, {reader}"
+        if reader not in known:
+            found.append(f"{name}: {len(own)} rows of a reader that the task does not have")
+            continue
+        if not own:
+            found.append(f"{name}: no rows in the log")
+            continue
         documents = len({row["doc_id"] for row in own})
         if asked is not None and not len(own) == documents == asked:
             found.append(
@@ -95,7 +181,8 @@ def _check_task(results: Mapping[str, Any], task: str, rows: Sequence[Row]) -> l
             )
         found += _few(name, [line for row in own for line in _check_row(task, row)])
         found += [f"{name}: {line}" for line in _check_numbers(stated, task, reader, own)]
-    return found
+    lines = [_line(document, *pair) for document, pair in reader_differences(rows)]
+    return found + _few(f"{task}, between readers", lines)
 
 
 def _few(name: str, lines: Sequence[str]) -> list[str]:
@@ -104,17 +191,33 @@ def _few(name: str, lines: Sequence[str]) -> list[str]:
     return [f"{name}: {line}" for line in lines[:SHOWN]] + rest
 
 
+def _check_row(task: str, row: Row) -> Iterator[str]:
+    document = str(row["record"]["id"])
+    try:
+        for pair in differing(row_differences(task, row)):
+            yield _line(document, *pair)
+    except _MALFORMED as error:
+        yield f"document {document}: the row is not one of this suite ({error!r})"
+
+
 def _check_numbers(
     stated: Mapping[str, Any], task: str, reader: str, rows: Sequence[Row]
 ) -> Iterator[str]:
-    known = recomputed(task, [row["record"] for row in rows])
-    for name, value in stated.items():
-        metric, comma, own = name.rpartition(",")
-        if not comma or own != reader or "_stderr" in metric or metric in _NOT_SCORES:
-            continue
+    try:
+        known = recomputed(task, [row["record"] for row in rows])
+    except _MALFORMED as error:
+        yield f"the records cannot be scored ({error!r})"
+        return
+    named = [name.rpartition(",") for name in stated]
+    own = [name for name, _, of in named if of == reader and "_stderr" not in name]
+    metrics = dict.fromkeys([*_names(task, "metric_list", "metric"), *own])
+    for metric in (name for name in metrics if name not in _NOT_SCORES):
+        value = stated.get(f"{metric},{reader}")
         again = known[metric] if metric in known else _from_rows(value, metric, rows)
-        if not same_value(value, again):
-            yield f"{metric} is {value} in the results and {again} from the log"
+        if f"{metric},{reader}" not in stated:
+            yield f"{metric} is missing from the results, it is {again} from the log"
+        elif not same_value(value, again):
+            yield f"{metric} is {_short(value)} in the results and {_short(again)} from the log"
 
 
 def _from_rows(value: Any, metric: str, rows: Sequence[Row]) -> Any:
@@ -122,89 +225,12 @@ def _from_rows(value: Any, metric: str, rows: Sequence[Row]) -> Any:
     values = [row.get(metric) for row in rows]
     if isinstance(value, str):
         return common.same([str(one) for one in values])
-    return common.count(values) if isinstance(value, int) else common.mean(values)
+    known = [one for one in values if isinstance(one, int | float)]
+    return common.mean(known) if known or isinstance(value, float) else common.count(values)
 
 
-def _check_row(task: str, row: Row) -> Iterator[str]:
-    record = row["record"]
-    document = record["id"]
-    for name, value, again in _pairs(task, row):
-        if not same_value(value, again):
-            yield f"document {document}: {name} is {_short(value)}, should be {_short(again)}"
-
-
-def _pairs(task: str, row: Row) -> Iterator[tuple[str, Any, Any]]:
-    """Yield name, logged value and the value that follows from the rest of the row."""
-    record = row["record"]
-    kept = row["filtered_resps"]
-    reading = json.loads(kept if isinstance(kept, str) else kept[0])
-    for name in ("raw", "status", "reader"):
-        yield f"record.{name}", record[name], reading[name]
-    yield "failed_requests", row["failed_requests"], _id_if(record["status"] == "failed", record)
-    yield "data", row["data"], record["data"]
-    yield from _KINDS[kind(task)](row, record, reading["value"])
-
-
-def _choice_pairs(row: Row, record: Row, value: Any) -> Iterator[tuple[str, Any, Any]]:
-    answer = value["answer"] if isinstance(value, dict) else value
-    counts = record["status"] != "failed" or row["acc"] is not None
-    right = answer == row["target"] if counts else None
-    yield "record.truth", record["truth"], row["target"]
-    yield "record.answer", record["answer"], answer
-    yield "record.correct", record["correct"], right
-    score = None if right is None else float(right)
-    yield "acc", row["acc"], score
-    yield "unreadable_rate", row["unreadable_rate"], float(answer is None) if counts else None
-    if "yes_rate" in row:
-        yield "yes_rate", row["yes_rate"], float(answer == "yes") if answer else None
-    own = {f"acc_{what}_{value}" for what, value in record["groups"].items()}
-    for name in (name for name in row if name.startswith("acc_")):
-        yield name, row[name], score if name in own else None
-
-
-def _canteen_pairs(row: Row, record: Row, value: Any) -> Iterator[tuple[str, Any, Any]]:
-    failed = record["status"] == "failed"
-    unreadable = None if failed else float(value is None)
-    yield "record.items", record["items"], value["items"] if value else []
-    yield "unreadable_rate", row["unreadable_rate"], unreadable
-    yield "repaired", row["repaired"], _id_if(record["status"] == "repaired", record)
-
-
-def _nutrition_pairs(row: Row, record: Row, value: Any) -> Iterator[tuple[str, Any, Any]]:
-    predicted = None if value is None else [float(value[nutrient]) for nutrient in NUTRIENTS]
-    # Texts: an estimate may be nan, which equals nothing.
-    yield "record.predicted", str(record["predicted"]), str(predicted)
-    counts = record["reader"] == "official" or record["status"] != "failed"
-    yield "record.counts", record["counts"], counts
-    missing = float(predicted is None) if counts else None
-    yield "parse_failure_rate", row["parse_failure_rate"], missing
-
-
-def _vqa_pairs(row: Row, record: Row, value: Any) -> Iterator[tuple[str, Any, Any]]:
-    yield "record.answer", record["answer"], value or ""
-    yield "record.truth", record["truth"], row["target"]
-    verdicts = record["verdicts"]
-    if record["reply"] is not None:
-        read = {name: judge(record["reply"]) for name, judge in _JUDGES.items()}
-        yield "record.verdicts", verdicts, read
-        verdicts = read
-    right = verdicts and verdicts["official" if record["reader"] == "official" else "strict"]
-    yield "judge_acc", row["judge_acc"], None if right is None else float(right)
-    for name in ("rouge_1", "rouge_2", "rouge_l"):
-        yield name, row[name], record[name]
-
-
-_JUDGES = {"official": official_verdict, "strict": strict_verdict}
-_KINDS = {
-    "choice": _choice_pairs,
-    "canteen": _canteen_pairs,
-    "nutrition": _nutrition_pairs,
-    "vqa": _vqa_pairs,
-}
-
-
-def _id_if(flag: bool, record: Row) -> str | None:
-    return str(record["id"]) if flag else None
+def _line(document: str, name: str, value: Any, again: Any) -> str:
+    return f"document {document}: {name} is {_short(value)}, should be {_short(again)}"
 
 
 def _short(value: Any) -> str:

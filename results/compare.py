@@ -12,10 +12,11 @@ from pathlib import Path
 from lmms_eval_food.metrics.confusion import holm
 from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD
 from lmms_eval_food.results import page
-from lmms_eval_food.results.completeness import TaskState, task_states
+from lmms_eval_food.results.completeness import TaskState, other_than, task_states
 from lmms_eval_food.results.differences import Difference, differences, documents
 from lmms_eval_food.results.joined import Record, Settings, table
-from lmms_eval_food.results.logs import LogError, Run, Shared, named, read_run, results_files
+from lmms_eval_food.results.log_files import LogError, distinct, results_files
+from lmms_eval_food.results.logs import Run, Shared, named, read_run
 from lmms_eval_food.results.page.text import short
 from lmms_eval_food.results.provenance import (
     provenance_tables,
@@ -87,12 +88,8 @@ def _reason(first: TaskState, second: TaskState, both: Sequence[Sequence[Record]
     """Return why two runs of a task cannot be compared, "" where they can."""
     if not all(both):
         return "no records of this reader"
-    names = ("task version", "data", "matcher")
-    return "; ".join(
-        f"other {name}: {own} and {other}"
-        for name, own, other in zip(names, first.key, second.key, strict=True)
-        if own != other
-    )
+    apart = other_than(first.key, second.key)
+    return "; ".join(f"other {name}: {own} and {other}" for name, own, other in apart)
 
 
 def _difference_table(
@@ -203,4 +200,4 @@ def _read(folders: Sequence[Path]) -> dict[str, Run]:
     shared = Shared()
     paths = [path for folder in folders for path in results_files([folder])]
     unique = {path.resolve(): path for path in paths}
-    return named([read_run(path, shared) for path in unique.values()])
+    return named([read_run(path, shared) for path in distinct([*unique.values()])])

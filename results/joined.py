@@ -140,6 +140,8 @@ def table(
 
 
 def _identity(run: Run, tasks: Sequence[str]) -> tuple[str, ...]:
-    records = next(iter(run.records[tasks[0]].values()))
+    # A log that was cut off may lack one reader's rows.
+    readers = (own for task in tasks for own in run.records[task].values())
+    data = next((str(records[0]["data"]) for records in readers if records), "")
     generation = run.results["config"].get("gen_kwargs") or ""
-    return run.title, str(generation), str(records[0]["data"])
+    return run.title, str(generation), data

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-RESULTS = "_results.json"
+from lmms_eval_food.results.log_files import (
+    LogError,
+    is_ours,
+    log_of,
+    log_rows,
+    read_results,
+    results_files,
+)
 
-
-class LogError(Exception):
-    """A file of a run is missing or cannot be read; the message names it."""
+__all__ = ["LogError", "Run", "Shared", "named", "read_results", "read_run", "results_files"]
 
 
 @dataclass(frozen=True)
@@ -27,18 +32,21 @@ class Run:
             order of the documents; `output_tokens` is added where the host counted them.
         prompts: Task name -> the first 12 hexadecimal digits of the SHA-256 of all its prompts, in
             the order of the documents; a task is missing where they were not read.
+        documents: Task name -> reader -> how many documents its log holds, each counted once. Ids
+            do not tell: questions about one dish may share one. Empty where there was no log.
     """
 
     folder: Path
     results: dict[str, Any]
     records: dict[str, dict[str, list[dict[str, Any]]]]
     prompts: dict[str, str] = field(default_factory=dict, compare=False)
+    documents: dict[str, dict[str, int]] = field(default_factory=dict, compare=False)
 
     @property
     def title(self) -> str:
         """The model and its arguments, as they were typed."""
         config = self.results["config"]
-        return f"{config['model']} {config['model_args']}".strip()
+        return f"{config['model']} {config.get('model_args') or ''}".strip()
 
     def of_reader(self, reader: str) -> Run:
         """Return the run with one reader's records alone; tasks stay, if only with none."""
@@ -46,7 +54,7 @@ class Run:
             task: {name: own for name, own in readers.items() if name == reader}
             for task, readers in self.records.items()
         }
-        return Run(self.folder, self.results, kept, self.prompts)
+        return replace(self, records=kept)
 
     def generation(self, task: str) -> dict[str, Any]:
         """Return the generation settings of a task, what --gen_kwargs changed included."""
@@ -78,7 +86,7 @@ class Shared:
             task: {reader: [*map(self.record, own)] for reader, own in readers.items()}
             for task, readers in run.records.items()
         }
-        return Run(run.folder, run.results, records, run.prompts)
+        return replace(run, records=records)
 
     def _text(self, text: str) -> str:
         return self._texts.setdefault(text, text) if len(text) < 200 else text
@@ -94,47 +102,6 @@ class Shared:
         return value
 
 
-def results_files(folders: Iterable[Path]) -> list[Path]:
-    """Return the results files below some folders, oldest first, each once.
-
-    Raises:
-        LogError: a folder holds none.
-    """
-    found: dict[Path, Path] = {}
-    for folder in folders:
-        below = list(folder.rglob(f"*{RESULTS}"))
-        if not below:
-            raise LogError(f"no *{RESULTS} below {folder}")
-        found |= {path.resolve(): path for path in below}
-    return [*sorted(found.values(), key=lambda path: (path.name, str(path)))]
-
-
-def read_results(path: Path) -> dict[str, Any]:
-    """Return what a results file holds.
-
-    Raises:
-        LogError: it is damaged.
-    """
-    return _parsed(path, path.read_text(encoding="utf-8"))
-
-
-def log_of(path: Path, task: str) -> Path:
-    """Return where the sample log of a task lies, given the results file."""
-    return path.parent / f"{path.name.removesuffix(RESULTS)}_samples_{task}.jsonl"
-
-
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    r"""Yield the rows of a sample log, in no order; they may hold any character but "\n".
-
-    Raises:
-        LogError: a row is damaged.
-    """
-    with path.open(encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            if line.strip():
-                yield _parsed(path, line)
-
-
 def read_run(path: Path, shared: Shared | None = None) -> Run:
     """Return the run of a results file; logs of tasks that are not ours are left out.
 
@@ -147,55 +114,54 @@ def read_run(path: Path, shared: Shared | None = None) -> Run:
     """
     pool = shared or Shared()
     results = read_results(path)
-    records: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    prompts = {}
-    for task in results["results"]:
+    run = Run(path.parent, results, {})
+    for task in filter(is_ours, results["results"]):
         log = log_of(path, task)
         if not log.exists():
             continue
         found: list[tuple[int, str, dict[str, Any]]] = []
         asked: dict[int, bytes] = {}
-        for row in read_rows(log):
-            if "record" not in row:
-                break
+        for row in log_rows(log, task):
             record = pool.record({**row["record"], **_tokens(row)})
             found.append((row["doc_id"], record["reader"], record))
             asked[row["doc_id"]] = _digest(row.get("input"))
         found.sort(key=lambda one: one[0])
+        readers: dict[str, list[dict[str, Any]]] = {}
         for _, reader, record in found:
-            records.setdefault(task, {}).setdefault(reader, []).append(record)
+            readers.setdefault(reader, []).append(record)
         if found:
             together = b"".join(asked[number] for number in sorted(asked))
-            prompts[task] = hashlib.sha256(together).hexdigest()[:12]
-    return Run(path.parent, results, records, prompts)
+            run.records[task] = readers
+            run.prompts[task] = hashlib.sha256(together).hexdigest()[:12]
+            run.documents[task] = {
+                reader: len({number for number, name, _ in found if name == reader})
+                for reader in readers
+            }
+    return run
 
 
 def named(runs: Sequence[Run]) -> dict[str, Run]:
-    """Return the runs by title, those that share one numbered in their order."""
+    """Return the runs by title, those that share one numbered in their order; none is lost."""
     found: dict[str, Run] = {}
     for run in runs:
         generation = run.results["config"].get("gen_kwargs")
-        title = f"{run.title} {generation}" if generation else run.title
-        number = sum(name == title or name.startswith(f"{title} (") for name in found)
-        found[f"{title} ({number + 1})" if number else title] = run
+        title = name = f"{run.title} {generation}" if generation else run.title
+        number = 1
+        while name in found:
+            number += 1
+            name = f"{title} ({number})"
+        found[name] = run
     return found
 
 
 def _tokens(row: dict[str, Any]) -> dict[str, int]:
     """Return how long the answer is, which only some of the host's models count."""
-    counts = (row.get("token_counts") or [None])[0] or {}
-    number = counts.get("output_tokens")
+    counts = row.get("token_counts")
+    first = counts[0] if isinstance(counts, list) and counts else None
+    number = first.get("output_tokens") if isinstance(first, dict) else None
     return {"output_tokens": number} if isinstance(number, int) else {}
 
 
 def _digest(prompt: Any) -> bytes:
     text = prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def _parsed(path: Path, text: str) -> dict[str, Any]:
-    try:
-        value: dict[str, Any] = json.loads(text)
-    except ValueError as error:
-        raise LogError(f"{path} is damaged: {error}") from error
-    return value

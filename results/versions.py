@@ -1,4 +1,4 @@
-"""The versions of the tasks that are installed."""
+"""The tasks that are installed: their configurations and versions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,30 @@ _Loader.add_constructor("!function", lambda loader, node: str(node.value))
 
 
 @functools.cache
+def installed_configs() -> dict[str, dict[str, Any]]:
+    """Return task name -> its configuration, functions by their full names, of every task here."""
+    loaded = (_load(path) for path in sorted(TASK_FOLDER.glob("*/*.yaml")))
+    return {
+        config["task"]: config
+        for config in loaded
+        if isinstance(config, dict) and isinstance(config.get("task"), str)
+    }
+
+
+@functools.cache
+def installed_groups() -> frozenset[str]:
+    """Return the names of this suite's groups of tasks."""
+    loaded = (_load(path) for path in TASK_FOLDER.rglob("*.yaml"))
+    return frozenset(c["group"] for c in loaded if isinstance(c, dict) and "group" in c)
+
+
+@functools.cache
 def installed_versions() -> dict[str, Any]:
     """Return task name -> `metadata.version` of every task of this suite."""
-    found = {}
-    for path in sorted(TASK_FOLDER.glob("*/*.yaml")):
-        config = _load(path)
-        if isinstance(config, dict) and isinstance(config.get("task"), str):
-            found[config["task"]] = (config.get("metadata") or {}).get("version")
-    return found
+    return {
+        task: (config.get("metadata") or {}).get("version")
+        for task, config in installed_configs().items()
+    }
 
 
 @functools.cache

@@ -19,6 +19,31 @@ def binary_record(number: int, truth: str, answer: str | None, language: str = "
     return choice(f"q{number}", truth, answer, dish=f"d{number}", **groups)
 
 
+def vqa_record(name: str, answer: str = "rice", judge: str = "", **fields: Any) -> Record:
+    """Return a record of a VQA task, judged right where there is a judge."""
+    return {
+        **dict.fromkeys(("rouge_1", "rouge_2", "rouge_l"), 1.0),
+        "id": name,
+        "reader": "robust",
+        "status": "ok",
+        "raw": answer,
+        "marks": [],
+        "question": "What is this?",
+        "truth": "rice",
+        "answer": answer,
+        "language": "en",
+        "category": "",
+        "dish": name,
+        "data": "made@1",
+        "broken_pictures": 0,
+        "verdicts": {"official": True, "strict": True} if judge else None,
+        "reply": "yes" if judge else None,
+        "not_judged": "" if judge else "no judge configured",
+        "judge": judge,
+        **fields,
+    }
+
+
 BINARY = [
     binary_record(0, "yes", "yes"),
     binary_record(1, "no", "yes"),
