@@ -41,7 +41,9 @@ def differences(
     """
     answers, truths, read = checked(predicted, true, readable)
     counted = read & np.isfinite(answers) & ~np.isnan(truths)
-    return np.subtract(answers, truths, out=np.full(truths.shape, np.nan), where=counted)
+    found = np.full(truths.shape, np.nan)
+    found[counted] = answers[counted] - truths[counted]
+    return found
 
 
 def signed_bias(
@@ -139,7 +141,7 @@ def resampled_correlations(
     # Each root by itself: the product of the spreads may be too small or too large for a float.
     scale = np.sqrt(np.where(defined, spread_x, 1.0)) * np.sqrt(np.where(defined, spread_y, 1.0))
     r = np.divide(size * xy - x * y, scale, out=np.full(size.shape, np.nan), where=defined)
-    return np.clip(r, -1.0, 1.0)
+    return np.asarray(np.clip(r, -1.0, 1.0))
 
 
 def atwater_flags(predicted: npt.ArrayLike, readable: npt.ArrayLike) -> FloatArray:
