@@ -34,14 +34,17 @@ _FACTORS = {
 ENERGY_UNIT: Final = rf"(?:{'|'.join(_ENERGY)})(?![a-z])"
 MASS_UNIT: Final = rf"(?:{'|'.join(_MASS)})(?![a-z])"
 UNIT: Final = rf"(?:{ENERGY_UNIT}|{MASS_UNIT})"
+# The units whose loss changes a value.
+_SCALED = [units for table in (_ENERGY, _MASS) for units, factor in table.items() if factor != 1]
+SCALED_UNIT: Final = rf"(?:{'|'.join(_SCALED)})(?![a-z])"
 # Units that are not converted. A number in one of them is no amount, and neither is one whose
 # unit was cut off (千 of 千卡).
 OTHER_UNIT: Final = (
-    r"(?:(?:mj|mega[ -]?joules?|j|joules?|[kmgt]?wh|btu|oz|ounces?|lbs?|pounds?|st|stones?|grains?"
-    r"|t|tons?|tonnes?|(?:mc|[µμucdh]|da)gs?|micro[ -]?gram(?:me)?s?|[mcd]?l|(?:milli|centi|deci)?"
-    r"lit(?:er|re)s?|iu|[mµμ]?mol)(?![a-z'\-])|[千百万萬亿]|兆焦|焦|微克|盎司|磅|[市公]?[斤两兩钱]"
-    r"|公?吨|毫升|升)"
+    r"(?:mj|mega[ -]?joules?|j|joules?|[kmgt]?wh|btu|oz|ounces?|lbs?|pounds?|stones?"
+    r"|t|tons?|tonnes?|(?:mc|[µμucdh]|da)gs?|micro[ -]?gram(?:me)?s?|[mcd]?l"
+    r"|(?:milli|centi|deci)?lit(?:er|re)s?|iu|[mµμ]?mol)(?![a-z'\-])"
 )
+OTHER_UNIT_ZH: Final = r"(?:[千百万萬亿]|兆焦|焦|微克|盎司|磅|[市公]?[斤两兩钱]|公?吨|毫升|升)"
 
 NAMES: Final = {
     "calories": r"calories?|energy|caloric value|热量|熱量|能量|卡路里",

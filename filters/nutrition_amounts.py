@@ -12,6 +12,8 @@ from lmms_eval_food.filters.numbers import parse_number
 from lmms_eval_food.filters.nutrients import (
     ENERGY_UNIT,
     OTHER_UNIT,
+    OTHER_UNIT_ZH,
+    SCALED_UNIT,
     UNIT,
     convert,
     is_per_100,
@@ -37,8 +39,9 @@ _NOT_AMOUNT = (
 )
 # A unit that is not converted, or one too far away to be surely the number's ("1464; kJ").
 _OTHER_UNIT_AHEAD = (
-    rf"(?![^\w\n]{{0,6}}(?:{OTHER_UNIT}"
-    r"|(?:kj|kg|mg|千焦|千克|公斤|毫克)(?![a-z])(?![ \t]{0,2}[:=|\d])))"
+    rf"(?![ \t]{{0,2}}[(\[:;,_|\-]?[ \t]{{0,2}}{OTHER_UNIT})"
+    rf"(?![ \t]{{0,2}}[(\[]?[ \t]{{0,2}}{OTHER_UNIT_ZH})"
+    rf"(?![^\w\n]{{1,6}}{SCALED_UNIT}(?![ \t]{{0,2}}[:=|\d]))"
 )
 _TO = r"(?:-|—|~|(?:up )?to\b|至|到|[和与](?=[ \t]?\d[\d.,]{0,12}[ \t]?[^\W\d]{0,3}之间))"
 _ABOUT = (
@@ -74,7 +77,11 @@ def amount_pattern(tag: str) -> str:
 
 # What may follow an amount in a text of its own: words without digits, and notes in brackets.
 _WHOLE = re.compile(rf"\s*{amount_pattern('')}(?P<rest>(?:[^\d(%]|\([^()]{{0,80}}\)){{0,80}})")
-_FREE_UNIT = re.compile(rf"(?<![^\W_])(?<!\d[ \t])(?P<unit>{UNIT}|{OTHER_UNIT})")
+# "1464 (in kJ)", "1.4 (energy, MJ)"; but "350 (half a pound of noodles)" is no weight.
+_FREE_UNIT = re.compile(
+    rf"(?<![^\W_])(?<!\d[ \t])(?P<scaled>{SCALED_UNIT})"
+    rf"|(?:[(\[,:][ \t]?|\b(?:in|units?)[ \t]|单位[ \t]?)(?P<other>{OTHER_UNIT}|{OTHER_UNIT_ZH})"
+)
 _DIGIT = re.compile(r"\d")
 
 
@@ -127,7 +134,7 @@ def read_amount(nutrient: str, text: str, unit: str = "") -> float | None:
     # "1464 (in kJ)"; in "350 (1464 in kJ)" it is the unit of the other number.
     if free and _DIGIT.search(match["rest"]):
         return None
-    return matched_amount(nutrient, match, "", free["unit"] if free else unit)
+    return matched_amount(nutrient, match, "", (free["scaled"] or free["other"]) if free else unit)
 
 
 def _converted(nutrient: str, number: str, unit: str) -> float | None:

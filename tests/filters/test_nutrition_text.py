@@ -46,6 +46,8 @@ PAIRS = [
     "Fat: 18; Carbs: 58.5; Protein: 31; Calories 520",
     "Calories: 500\u2011540, protein: 30\u201032 g, carbs: 58\u221259 g, fat: 16\u301c20 g",
     "大约含有520千卡热量，31克蛋白质，58.5克碳水化合物以及18克脂肪。",
+    "热量：520，蛋白质：31，碳水：58.5，脂肪：18，两个鸡蛋，千万别多吃",
+    "Calories: 520, protein: 31, carbs: 58.5, fat: 18, l-carnitine: none",
     "热量——520千卡\n蛋白质——31克\n碳水化合物——58.5克\n脂肪——18克",
     "<tr><td>Calories</td><td>520</td></tr><tr><td>Protein</td><td>31 g</td></tr>"
     "<tr><td>Carbs</td><td>58.5 g</td></tr><tr><td>Fat</td><td>18 g</td></tr>",
