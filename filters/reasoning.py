@@ -46,8 +46,9 @@ class Stripped:
 def strip_reasoning(text: str) -> Stripped:
     """Return the reply without its thinking, in linear time.
 
-    Closed blocks (``<think>``, ``<analysis>``, ``[THINK]``, ``◁think▷``, ``<|begin_of_thought|>`` and
-    the like, any case) go, and so do signs of the chat format such as ``<|im_end|>``. A closing tag without an opening one ends thinking that began before the reply: what follows the
+    Closed blocks (``<think>``, ``<analysis>``, ``[THINK]``, ``◁think▷``, ``<|begin_of_thought|>``
+    and the like, any case) go, and so do signs of the chat format such as ``<|im_end|>``. A
+    closing tag without an opening one ends thinking that began before the reply: what follows the
     last such tag is kept. An unclosed block means the reply was cut off: no answer. Where
     ``<answer>`` is left, the content of the last one is the answer.
 

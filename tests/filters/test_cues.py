@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_eval_food.filters.cues import first_line, last_line, without_emphasis
+from lmms_eval_food.filters.cues import (
+    first_line,
+    last_line,
+    left_open,
+    without_emphasis,
+    without_invisible,
+)
 
 
 @pytest.mark.parametrize(
@@ -44,3 +50,36 @@ def test_only_underscores_go(text: str) -> None:
 )
 def test_edge_lines(text: str, first: str, last: str) -> None:
     assert (first_line(text), last_line(text)) == (first, last)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("\u200eA\u200b\ufeff\u2066B\u2069", "AB"),
+        ("क\u094d\u200dष", "क\u094dष"),
+        ("日本 語", "日本 語"),
+    ],
+)
+def test_invisible_marks_go(text: str, shown: str) -> None:
+    assert without_invisible(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("before", "is_open"),
+    [
+        ("I don't think the ", True),
+        ("It is unclear whether the ", True),
+        ("不能确定", True),
+        ("No creo que la ", True),
+        ("Non è la ", True),
+        ("ไม่แน่ใจว่า", True),
+        ("It is not spicy, so the ", False),
+        ("It is not spicy the ", False),
+        ("There is no doubt that the ", False),
+        ("No, la ", False),
+        ("", False),
+    ],
+)
+def test_what_is_left_open(before: str, is_open: bool) -> None:
+    assert left_open(before + "answer is B", len(before)) is is_open

@@ -33,6 +33,23 @@ from lmms_eval_food.filters.reasoning import (
         ("so <answer>G", "G"),
         ("<think><answer>D</answer></think>G", "G"),
         ("G</answer>", "G</answer>"),
+        ("[THINK]D?[/THINK]G", "G"),
+        ("D?[/THINK]G", "G"),
+        ("◁think▷D◁/think▷G", "G"),
+        ("<thought>D</thought>G", "G"),
+        ("<seed:think>D</seed:think>G", "G"),
+        ("<|begin_of_thought|>D<|end_of_thought|><|begin_of_solution|>G<|end_of_solution|>", "G"),
+        ("<|START_THINKING|>D<|END_THINKING|><|START_RESPONSE|>G<|END_RESPONSE|>", "G"),
+        (
+            "<|channel|>analysis<|message|>D<|end|>"
+            "<|start|>assistant<|channel|>final<|message|>G<|return|>",
+            "G",
+        ),
+        ("<|channel>thought\nD<channel|>G", "G"),
+        ("G<|im_end|>", "G"),
+        ("<s>G</s>", "G"),
+        ("a <s>struck</s> word", "a <s>struck</s> word"),
+        ("a [thinking] man", "a [thinking] man"),
     ],
 )
 def test_answer_without_reasoning(text: str, answer: str) -> None:
@@ -40,7 +57,12 @@ def test_answer_without_reasoning(text: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["<think>maybe D, the", "G <think>wait", "a</think>G<THINK>", "<analysis>"]
+    "text",
+    [
+        *("<think>maybe D, the", "G <think>wait", "a</think>G<THINK>", "<analysis>"),
+        *("[THINK]D", "◁think▷D", "<thought>D", "<|begin_of_thought|>D"),
+        "<|channel|>analysis<|message|>D",
+    ],
 )
 def test_unclosed_reasoning_is_cut_off(text: str) -> None:
     assert strip_reasoning(text) == Stripped("", truncated=True)
@@ -59,6 +81,9 @@ def test_unclosed_reasoning_is_cut_off(text: str) -> None:
         (r"\boxed{\text{E}}", r"\text{E"),
         (r"\boxed{E", r"\boxed{E"),
         ("<answer>E</answer>", "<answer>E</answer>"),
+        # The scripts know no other tags.
+        ("[THINK]a[/THINK]E", "[THINK]a[/THINK]E"),
+        ("E</s>", "E</s>"),
     ],
 )
 def test_official_answer(text: str, answer: str) -> None:
