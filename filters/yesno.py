@@ -6,28 +6,48 @@ import functools
 import re
 
 from lmms_eval_food.filters.answers import OfficialFilter, RobustFilter
-from lmms_eval_food.filters.cues import ANNOUNCED, last_line, without_emphasis
+from lmms_eval_food.filters.cues import (
+    ANNOUNCED,
+    BARE,
+    DENIED,
+    last_line,
+    left_open,
+    without_emphasis,
+    without_invisible,
+)
 from lmms_eval_food.filters.numbers import fold_width
 from lmms_eval_food.filters.reading import Reading, Status
 from lmms_eval_food.filters.reasoning import boxes
 from lmms_eval_food.filters.yesno_words import Word, fold, lexicon
 
-_OPENING = re.compile(r"[\s\"'“”‘«‹「『《【(\[{<>$:=|.,¡¿•\\\-–—]*")
+_QUOTES = "\"'“”‘’«»‹›「」『』"
+_OPENING = re.compile(rf"[\s{_QUOTES}《【(\[{{<>$:=|.,¡¿•\\\-–—]*")
 _BOX_OPENING = re.compile(
     r"(?:\\(?:text|textbf|mathbf|mathrm|bf|rm|boxed)\s*\{|[\s\"'“「『(\[{$])*"
 )
-_CLOSING = re.compile(r"[\s\"'“”’»›」』》】)\]}>$.,।;:!。、!|\\]*$")
+_CLOSING = re.compile(rf"[\s{_QUOTES}》】)\]}}>$.,।;:!。、!|\\]*$")
 _LEAD_IN = re.compile(
     r"(?:so|therefore|thus|hence|overall|finally|in conclusion|in short|conclusion"
-    r"|所以|因此|综上|綜上|总之|por lo tanto|por tanto|así que|en conclusión|donc|en conclusion"
-    r"|quindi|perciò|dunque|in conclusione|इसलिए|अतः|ดังนั้น|สรุป|したがって|よって|結論"
-    r"|따라서|그러므로|vì vậy|do đó|kết luận)(?:所述)?[\s,:、]{0,4}"
+    r"|所以|因此|综上|綜上|总之|结论|por lo tanto|por tanto|así que|en conclusión|donc"
+    r"|en conclusion|quindi|perciò|dunque|in conclusione|इसलिए|अतः|ดังนั้น|สรุป|したがって|よって|結論"
+    r"|따라서|그러므로|결론|vì vậy|do đó|kết luận)(?:所述)?[\s,:、]{0,4}"
 )
+_OR = r"(?:\b(?:or|o|ou|oppure|hoặc|hay)\b|या|或者?|还是|還是|หรือ|または|또는|혹은)"
+_CHOICE = re.compile(_OR)
 _EITHER = re.compile(
-    r"[\s\"')]{0,3}(?:/|\||\b(?:and|or|y|o|et|ou|e|và|hoặc|hay)\b|और|या|和|与|或|还是|還是|และ|หรือ"
-    r"|と|か|또는|혹은|와|과)[\s\"'(]{0,3}"
+    rf"[\s\"')]{{0,3}}(?:/|\||\b(?:and|y|et|e|và)\b|और|和|与|และ|と|か|와|과|,?\s{{0,3}}{_OR})"
+    r"(?:\s{0,3}(?:maybe|perhaps|possibly|even|quizás?|tal vez|peut-être|forse|शायद|可能|也许"
+    r"|อาจจะ|たぶん|아마|có thể))?[\s\"'(]{0,3}"
 )
-_ALSO = re.compile(r"[\s.,।;:!。、\"'()]{1,4}")
+_ALSO = re.compile(rf"[\s.,।;:!?。、→()>\-{_QUOTES}]{{1,4}}")
+# After a comma a phrase such as "I cannot tell" takes the word back; a new sentence does not.
+_COMMA = re.compile(r"[\s]{0,2}[,、…—-]\s{0,3}")
+# "Yes/No: no": the question's own choice, repeated before the answer.
+_ECHO_END = re.compile(rf"[\s{_QUOTES})\]]{{0,3}}[:?=]")
+# "The answer is not 'yes'": what stands between the negation and the denied word.
+_NOT_THE_WORD = re.compile(rf"\s{{0,3}}(?:(?:es|è|là|是|का)\s{{0,2}})?[\s{_QUOTES}]{{1,4}}")
+# Where a negation after a bare "the answer" is the answer itself: the sentence ends.
+_ENDS = re.compile(rf"[\s{_QUOTES}]{{0,3}}(?:है\s{{0,2}})?(?:$|[.,।;:!。、)\]}}>|\n])")
 
 
 class OfficialYesNo(OfficialFilter):
@@ -51,12 +71,13 @@ class RobustYesNo(RobustFilter):
     Value: {"answer": "yes" or "no", "languages": codes whose word it was}. Read are: a box, an
     announced answer ("The answer is no", "答案：是", ten languages), the word the reply begins
     with, a last line that is such a word. Unreadable when there is none, when they contradict
-    each other, or when one is hedged ("yes and no", "是不是…", "not sure").
+    each other, or when one is hedged or denied ("yes and no", "是不是…", "No, I cannot tell",
+    "the answer is not 'yes'").
     """
 
     def read_answer(self, answer: str, raw: str) -> Reading:
         """Return the reading of one answer."""
-        text = without_emphasis(fold(fold_width(answer)))
+        text = without_emphasis(fold(fold_width(without_invisible(answer))))
         boxed = [word for content in boxes(text) if (word := _boxed(content))]
         announced = _announced(text)
         if boxed or announced:
@@ -89,24 +110,64 @@ def _agreed(words: list[Word]) -> Word | None:
 
 
 def _decided(text: str, word: Word | None) -> Word | None:
-    """Return the word, undecided where its opposite goes with it ("yes or no", "No. Yes.")."""
+    """Return the word, undecided where it is denied, taken back or goes with its opposite."""
     if word is None or not word.answer:
         return word
-    either = _EITHER.match(text, word.end)
-    also = _ALSO.match(text, word.end)
-    other = lexicon(strict=True).at(text, either.end()) if either else None
-    if other is None and also:
-        other = lexicon(strict=True).at(text, also.end())
-        if other and not _CLOSING.match(text, other.end):
-            other = None
-    if other and other.answer != word.answer:
+    comma = _COMMA.match(text, word.end)
+    if (
+        DENIED.match(text, word.end)
+        or (comma and lexicon(strict=True).hedged(text, comma.end()))
+        or _goes_with_opposite(text, word)
+    ):
         return Word("", word.languages, word.end)
     return word
 
 
+def _goes_with_opposite(text: str, word: Word) -> bool:
+    """Tell whether the opposite goes with the word ("yes or no", "No. Yes.", "Yes? No, …")."""
+    if _is_opposite(_alternative(text, word), word):
+        return True
+    also = _ALSO.match(text, word.end)
+    other = lexicon(strict=True).at(text, also.end()) if also else None
+    if also is None or other is None or not _is_opposite(other, word):
+        return False
+    return "?" in also.group() or _CLOSING.match(text, other.end) is not None
+
+
+def _alternative(text: str, word: Word) -> Word | None:
+    """Return the answer word that "or" or "and" ties to the word."""
+    either = _EITHER.match(text, word.end)
+    return lexicon(strict=True).at(text, either.end()) if either else None
+
+
+def _is_opposite(other: Word | None, word: Word) -> bool:
+    return other is not None and bool(other.answer) and other.answer != word.answer
+
+
 def _opening(text: str) -> Word | None:
     start = _OPENING.match(text)
-    return _decided(text, lexicon(strict=True).at(text, start.end() if start else 0))
+    position = _after_echo(text, start.end() if start else 0)
+    return _decided(text, lexicon(strict=True).at(text, position))
+
+
+def _after_echo(text: str, position: int) -> int:
+    """Return where the answer begins after the question's own choice ("Yes/No: "), if it is there.
+
+    Without one it is the position given.
+    """
+    word = lexicon(strict=True).at(text, position)
+    if word is None:
+        return position
+    if word.answer:
+        other = _alternative(text, word)
+        end = other.end if other and _is_opposite(other, word) else None
+    else:
+        end = word.end if _CHOICE.search(text, position, word.end) else None
+    mark = _ECHO_END.match(text, end) if end is not None else None
+    if mark is None:
+        return position
+    start = _OPENING.match(text, mark.end())
+    return start.end() if start else mark.end()
 
 
 def _boxed(content: str) -> Word | None:
@@ -116,11 +177,28 @@ def _boxed(content: str) -> Word | None:
 
 def _announced(text: str) -> list[Word]:
     """Return the answers announced in the text, each decided or not."""
-    words = (
-        _decided(text, lexicon(strict=True).known(match["word"], match.end()))
-        for match in _announcement().finditer(text)
-    )
-    return [word for word in words if word]
+    words = []
+    for match in _announcement().finditer(text):
+        word = lexicon(strict=True).at(text, match.start("word"))
+        if left_open(text, match.start()):
+            continue
+        if word and not _is_denial(text, text[match.start() : match.start("word")], word):
+            words.append(_decided(text, word))
+    found = [word for word in words if word]
+    # "The answer is not clear at first. So the answer is yes.": what was open is settled.
+    return [word for word in found if word.answer] if found and found[-1].answer else found
+
+
+def _is_denial(text: str, announcement: str, word: Word) -> bool:
+    """Tell whether the "no" is the sentence's own: "the answer is not 'yes'", "… no está clara"."""
+    if DENIED.match(text, word.end):
+        return True
+    if word.answer != "no":
+        return False
+    denied = _NOT_THE_WORD.match(text, word.end)
+    if denied and lexicon(strict=True).at(text, denied.end()):
+        return True
+    return BARE.match(announcement) is not None and not _ENDS.match(text, word.end)
 
 
 def _ending(text: str) -> Word | None:

@@ -22,7 +22,18 @@ _MARKS = (
 )
 _NO_WORD = rf"(?![\w{_MARKS}])(?!['’-]\w)"
 _NO_NUMBER = r"(?!\.?\s?\d)"
+# Around the words of a phrase: what may separate them, and the articles written on (l'immagine).
+_GAP = r"\s{1,3}"
+_ELISION = r"(?:[a-zà-ɏ]{1,5}')?"
+# An ellipsis in a phrase: up to four words, or six signs where words are not spaced.
+_WORDS = rf"(?:\s{{1,3}}[\w{_MARKS}'-]{{1,25}}){{0,4}}"
+_SIGNS = r"[^\s,.;:!?。、]{0,6}"
+_NOTATION = re.compile(r"[*…(?]")
+_PAUSE = re.compile(r"[\s.,;:!。、\"'“”‘’—-]{1,4}")
 _STOP = r"$|[.,।;:!?。，、；：！？…)\]}>\"'»”’」』|/\n\r]|[-–—]\s"
+# "Certainly" answers as the whole reply or before a comma; before other words it opens a speech.
+_OPENER = r"(?=[ \t]{0,3}(?:[,、]|[.!।。…\"'”’»」)]{0,4}\s{0,3}\Z))"
+_NOTHING = re.compile(r"(?!)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,41 +52,103 @@ class Word:
 
 
 class Lexicon:
-    """The table as a pattern; texts must be composed (NFC) and casefolded.
+    """The table as patterns; texts must be composed (NFC) and casefolded.
 
     Args:
         table: The content of ``yesno_words.yaml``.
-        strict: Mind the "undecided" openings and the words that answer only "alone". Without it
-            any text that begins with a word is answered, as long as no longer word goes on.
+        strict: Mind all of it. Without it only the "affirmative" and "negative" words count, and
+            any text that begins with one is answered, as long as no longer word goes on.
     """
 
     def __init__(self, table: Mapping[str, Mapping[str, list[str]]], strict: bool) -> None:
         self._known: dict[str, tuple[str, tuple[str, ...]]] = {}
         patterns: dict[str, set[str]] = {}
-        kinds = {"affirmative": "yes", "negative": "no"} | ({"undecided": ""} if strict else {})
+        kinds = {"affirmative": "yes", "negative": "no"}
+        if strict:
+            kinds |= {"robust_affirmative": "yes", "robust_negative": "no", "undecided": ""}
         for code, words in table.items():
             alone = {_key(word) for word in words["alone"]} if strict else set()
+            openers = {_key(word) for word in words["openers"]} if strict else set()
             for kind, answer in kinds.items():
                 for word in words[kind]:
+                    if _NOTATION.search(word):
+                        continue
                     key = _key(word)
                     codes = self._known.get(key, (answer, ()))[1]
                     self._known[key] = (answer, tuple(dict.fromkeys((*codes, code))))
                     gap = r"[\s,、]" if answer else r"\s"
                     body = rf"{gap}{{1,3}}".join(re.escape(part) for part in key.split(" "))
-                    patterns.setdefault(key, set()).add(body + _follows(code, answer, key in alone))
+                    follows = _OPENER if key in openers else _follows(code, answer, key in alone)
+                    patterns.setdefault(key, set()).add(body + follows)
         longest_first = sorted(patterns, key=lambda key: (-len(key), key))
         self.pattern = "|".join(option for key in longest_first for option in sorted(patterns[key]))
         self._compiled = re.compile(self.pattern)
+        self._hedges = _phrases(table, "undecided") if strict else _NOTHING
+        self._assurances = _phrases(table, "assurances") if strict else _NOTHING
 
     def at(self, text: str, position: int = 0) -> Word | None:
-        """Return the answer word that begins there, the longest one that fits, else None."""
-        match = self._compiled.match(text, position)
-        return self.known(match.group(), match.end()) if match else None
+        """Return the answer word that begins there, the longest one that fits, else None.
 
-    def known(self, found: str, end: int) -> Word:
-        """Return the word that a match of `pattern` found."""
-        answer, languages = self._known[_key(found)]
-        return Word(answer, languages, end)
+        An assurance ("no doubt") is the answer word that follows it, or "yes".
+        """
+        assurance = self._assurances.match(text, position)
+        if assurance:
+            pause = _PAUSE.match(text, assurance.end())
+            word = self._word(text, pause.end()) if pause else None
+            return word or Word("yes", (str(assurance.lastgroup),), assurance.end())
+        return self._word(text, position)
+
+    def hedged(self, text: str, position: int) -> bool:
+        """Tell whether a phrase begins there that answers nothing ("I cannot tell")."""
+        word = self.at(text, position)
+        return word is not None and not word.answer
+
+    def _word(self, text: str, position: int) -> Word | None:
+        match = self._compiled.match(text, position)
+        hedge = self._hedges.match(text, position)
+        if hedge and (match is None or hedge.end() > match.end()):
+            return Word("", (str(hedge.lastgroup),), hedge.end())
+        if match is None:
+            return None
+        answer, languages = self._known[_key(match.group())]
+        return Word(answer, languages, match.end())
+
+
+def _phrases(table: Mapping[str, Mapping[str, list[str]]], kind: str) -> re.Pattern[str]:
+    """Return the pattern of all phrases in the notation of a kind, a group for each language."""
+    groups = []
+    for code, words in table.items():
+        options = [
+            _phrase(code, word)
+            + (_follows(code, "yes", alone=True) if kind == "assurances" else "")
+            for word in words[kind]
+            if kind == "assurances" or _NOTATION.search(word)
+        ]
+        if options:
+            groups.append(f"(?P<{code}>{'|'.join(options)})")
+    return re.compile("|".join(groups))
+
+
+def _phrase(code: str, phrase: str) -> str:
+    """Return the pattern of a phrase written as the table's head explains."""
+    pattern = ""
+    for token in fold(phrase).split(" "):
+        gap = _GAP if pattern and code not in _UNSPACED else ""
+        if token == "…":
+            pattern += _SIGNS if code in _UNSPACED else _WORDS
+            continue
+        parts = token.rstrip("?,").strip("()").split("|")
+        options = "|".join(_part(code, part) for part in parts)
+        bare = f"{gap}{_ELISION}(?:{options}){',' if token.endswith(',') else ''}"
+        pattern += f"(?:{bare})?" if token.endswith("?") else bare
+    return pattern + (rf"(?![{_MARKS}])" if code in _UNSPACED else _NO_WORD)
+
+
+def _part(code: str, part: str) -> str:
+    if code in _UNSPACED:
+        return re.escape(part)
+    stem = re.escape(part.removesuffix("*"))
+    return rf"{stem}[\w{_MARKS}]{{0,20}}" if part.endswith("*") else rf"{stem}{_NO_WORD}"
 
 
 @functools.cache

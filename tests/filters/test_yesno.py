@@ -16,6 +16,12 @@ from lmms_eval_food.filters.yesno_words import fold, lexicon
 
 CODES = ("en", "zh", "es", "fr", "hi", "it", "th", "ja", "ko", "vi")
 REPLIES = yaml.safe_load(Path(__file__).with_name("yesno_replies.yaml").read_text("utf-8"))
+KINDS = {
+    "affirmative": "yes",
+    "negative": "no",
+    "robust_affirmative": "yes",
+    "robust_negative": "no",
+}
 ANSWERS = {"affirmative": "yes", "negative": "no", "neither": None}
 
 
@@ -69,6 +75,15 @@ def test_robust_answer(code: str, text: str, answer: str | None, form: str) -> N
         ("It has yes written on it", None),
         ("Nothing", None),
         ("yes5", None),
+        ("\u200eYes", "yes"),
+        ("\u200fNo.", "no"),
+        ("\ufeffYes", "yes"),
+        ("\u2066No\u2069", "no"),
+        ("Yes\u200bno", None),
+        ("हाँ\u200d", "yes"),
+        ("बिल्\u200dकुल सही है", "yes"),
+        ("yes -> no", None),
+        ("no/yes: no/yes: no", None),
     ],
 )
 def test_robust_shapes(text: str, answer: str | None) -> None:
@@ -158,24 +173,43 @@ def table() -> dict[str, dict[str, list[str]]]:
 @pytest.mark.parametrize("code", CODES)
 def test_every_word_of_the_table_is_read_alone(code: str) -> None:
     words = table()[code]
-    for kind in ("affirmative", "negative"):
+    for kind, answer in KINDS.items():
         for word in words[kind]:
             found = lexicon(strict=True).at(fold(word))
             assert found is not None, word
-            assert (found.answer, found.end) == (ANSWERS[kind], len(fold(word))), word
+            assert (found.answer, found.end) == (answer, len(fold(word))), word
             assert code in found.languages, word
+
+
+def test_the_official_reading_minds_the_plain_words_only() -> None:
+    for text, answer in (("没有错", "no"), ("符合", None), ("No images", "no"), ("ハイ", None)):
+        value = OfficialYesNo().read(text).value
+        assert (value["answer"] if value else None) == answer
+
+
+def test_many_repeated_choices_end() -> None:
+    for text in ("yes/no: ", "no doubt, ", "no se ve nada ", "the answer is not "):
+        OfficialYesNo().read(text * 20_000)
+        assert RobustYesNo().read(text * 20_000).value is None or text == "no doubt, "
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_words_that_answer_alone_are_answers(code: str) -> None:
     words = table()[code]
-    assert set(words["alone"]) <= set(words["affirmative"]) | set(words["negative"])
+    answers = {word for kind in KINDS for word in words[kind]}
+    assert set(words["alone"]) | set(words["openers"]) <= answers
 
 
 def test_no_word_is_yes_and_no() -> None:
     words = table().values()
-    yes = {fold(word) for entry in words for word in entry["affirmative"]}
-    no = {fold(word) for entry in words for word in entry["negative"]}
+    said = [
+        (answer, fold(word))
+        for entry in words
+        for kind, answer in KINDS.items()
+        for word in entry[kind]
+    ]
+    yes = {word for answer, word in said if answer == "yes"}
+    no = {word for answer, word in said if answer == "no"}
     undecided = {fold(word) for entry in words for word in entry["undecided"]}
     assert not yes & no
     assert not (yes | no) & undecided
