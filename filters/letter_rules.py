@@ -1,4 +1,4 @@
-"""The rules by which a reply claims an option letter.
+"""The rules by which a reply claims an option letter, and which of its claims decides.
 
 Every rule is a pattern with bounded parts: a search takes linear time for any text.
 """
@@ -6,73 +6,50 @@ Every rule is a pattern with bounded parts: a search takes linear time for any t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from lmms_eval_food.filters.cues import (
-    ANNOUNCED,
     DECORATION,
     first_line,
     last_line,
     without_emphasis,
+    without_invisible,
+)
+from lmms_eval_food.filters.letter_claims import (
+    AFTER,
+    BEFORE,
+    LETTER,
+    OPTION_WORDS,
+    Claim,
+    claims,
+    end_of_several,
+    is_denied,
+    is_letter,
+    letters,
 )
 from lmms_eval_food.filters.numbers import compose, fold_width
 from lmms_eval_food.filters.reasoning import boxes
 
-# One Latin letter that is no part of a Latin word, a number or an elision (d'accord).
-_BEFORE = r"(?<![A-Za-zÀ-ɏ0-9'’])"
-_AFTER = r"(?![A-Za-zÀ-ɏ0-9])(?!['’][A-Za-z])"
-_LETTER = rf"{_BEFORE}(?P<letter>[A-Za-z]){_AFTER}"
-_AHEAD = r"[A-Z](?![A-Za-zÀ-ɏ0-9])"
-_OPTION_WORDS = (
-    r"option|choice|letter|选项|選項|选|選|opción|opzione|réponse|विकल्प|ข้อ|選択肢|선택지|phương án"
+_LEADING = re.compile(
+    rf"{DECORATION}{{0,12}}(?i:(?:la\s|el\s|l['’]|the\s)?(?:{OPTION_WORDS})\s?:?\s?|la\s)?"
+    rf"[(\[\"'“‘]{{0,2}}{LETTER}"
 )
-
-_ANNOUNCEMENT = re.compile(rf"(?i:{ANNOUNCED}){_LETTER}")
-_LEADING = re.compile(rf"{DECORATION}{{0,12}}(?i:(?:{_OPTION_WORDS})\s?:?\s?)?[(\[]?{_LETTER}")
-_CLAIMS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        # en: I would pick B; it must be B; B is correct
-        rf"(?i:\b(?:I|we)(?:['’]d|['’]ll| would| will| should| must)?"
-        rf"\s(?:pick|choose|select|go with|say)){DECORATION}{{1,8}}"
-        rf"(?i:(?:option|choice|letter)\s)?[(\[]?{_LETTER}",
-        rf"(?i:\b(?:it|this|that|dish|cuisine)(?:['’]s| is| must be)"
-        rf" (?:most likely |likely |probably )?(?:option )?)[(\[]?{_LETTER}",
-        rf"{_LETTER}[)\]\"”]?\s(?:is|seems) (?:the )?(?:correct|right|best)\b",
-        # zh, ja
-        rf"(?<![不别勿没])[选選](?:择|擇)?{DECORATION}{{0,8}}{_LETTER}",
-        rf"(?<![不如若而还就])(?:应该|應該|就)?是{DECORATION}{{0,8}}{_LETTER}",
-        rf"{_LETTER}[)\]]?(?:是|为)?(?:正确|正確|对的|對的)",
-        rf"{_LETTER}[)\]]?(?:を選|が正解|が正しい)",
-        # es, fr, it, hi, th, ko, vi
-        rf"(?i:\b(?:elijo|escojo|je choisis|scelgo|chọn|เลือก))(?:ข้อ)?(?: la)?"
-        rf"{DECORATION}{{0,8}}{_LETTER}",
-        rf"{_LETTER}[)\]]?\s?(?:सही है|이 정답|가 정답|을 선택|를 선택|là đúng|ถูกต้อง)",
-    )
-)
-
-# Words that can follow the letter A but never the article: prepositions, conjunctions, verbs.
-_NO_NOUN = (
-    r"because|since|as|so|given|due|based|for|which|that|though|but|while|not|in|on|from|here"
-    r"|is|was|are|has|seems|and|or|with|by|at|porque|parce|perché|car|puisque"
-)
-_WORD_AFTER = re.compile(rf"[ \t]+(?:(?P<known>(?:{_NO_NOUN})\b)|(?=[A-Za-zÀ-ɏ]))")
-_LOWER_END = re.compile(r"[ \t]{0,3}[)\]}\"'”’」』】.,:;!?。、\-–—]{0,4}(?:\s|$)")
-_END = re.compile(r"[\s)\]}>\"'”’」』】$.,:;!?。、\-–—/|]|$|[^\x00-ɏ]")
 # A line such as "E numbers are …" does not begin with an option.
-_SENTENCE = re.compile(r"[ \t]+(?!(?:or|and|because|since|as|given|due)\b)[a-zà-ɏ]")
-_SEVERAL = re.compile(
-    r"[)\]}\"'$.]{0,3},?\s{0,3}(?:"
-    r"(?:\b(?:or|and|o|ou|y|e|et|hoặc|và)\b|[/&+]|[或和及与]|या|और|หรือ|และ|または|か|과|와|또는)"
-    rf"\s{{0,3}}(?:(?:maybe|perhaps|possibly|even)\s)?[(\[\"'$]{{0,3}}{_AHEAD}"
-    rf"|[,、]\s{{0,3}}[(\[\"'$]{{0,3}}{_AHEAD}\s{{0,3}}(?:$|[.,;)\]。、\n]|or\b|and\b|[或和]))"
-)
+_SENTENCE = re.compile(r"[ \t]+(?!(?:or|and|because|since|as|given|due)\b)[a-zà-ɏḁ-ỿ]")
 _RETRACTION = re.compile(
-    r"\b(?:wait|actually|correction|sorry|oops)\b|不对|更正|等等", re.IGNORECASE
+    r"\b(?:wait|actually|correction|sorry|oops)\b|[.!?]\s{0,3}no\s?[,.—-]|不对|更正|等等",
+    re.IGNORECASE,
 )
-_CAPITAL = re.compile(rf"{_BEFORE}(?P<letter>[A-HJ-Z]){_AFTER}")
+_CAPITAL = re.compile(rf"{BEFORE}(?P<letter>[A-HJ-Z]){AFTER}")
 _OPTION_MARK = re.compile(r"(?:^|(?<=[\s;,，；]))[(\[]?(?P<letter>[A-Z])[.):、]", re.MULTILINE)
 _LATEX = re.compile(r"\\(?:text|textbf|mathbf|mathrm|boxed|bf|rm)\b|[{}$]")
+# "It is Mapo tofu (B).": the one letter in brackets at the end of the last line.
+_BRACKETED = re.compile(r"\((?P<letter>[A-Z])\)[\s.。!\"”]{0,3}\Z")
+_NEGATION = re.compile(
+    r"\b(?:not|no|non|pas|ne|nor|neither|không)\b|n['’]t|[不没沒非]|ない|ません|아니|아닙|नहीं|ไม่"
+    r"|\b(?:or|and)\b|[或和]",
+    re.IGNORECASE,
+)
+_LONGEST_LINE = 400
 
 
 def claimed_letter(text: str, last: bool = False) -> tuple[str | None, str]:
@@ -86,30 +63,57 @@ def claimed_letter(text: str, last: bool = False) -> tuple[str | None, str]:
     3. "line" and "claim": the reply begins or ends with a line that is a letter or a letter and
        its option's text; "I would pick X", "选X", "X is correct". All must name one letter.
 
-    With `last`, a last line that is nothing but a letter goes before rule 2. The article "a" and
-    the pronoun "I" are no letters. (None, "") where no rule applies or none decides.
+    With `last`, the prompt asks for the answer at the end: a last line that is nothing but a
+    letter goes before rule 2, and under rules 2 and 3 the last claim decides; a mere statement
+    ("it is X") does not outvote an announcement. What a reply denies ("X is wrong",
+    "正解はXではない", "I don't think the answer is X") is no claim. The article "a" and the
+    pronoun "I" are no letters. (None, "") where no rule applies or none decides.
     """
-    folded = without_emphasis(compose(fold_width(text)))
+    folded = without_emphasis(compose(fold_width(without_invisible(text))))
     boxed = [letter for content in boxes(folded) if (letter := _boxed_letter(content))]
     if boxed:
         return _single(boxed[-1:], "box")
     final = _bare_letter(last_line(folded))
-    if last and final:
+    if final and (last or "\n" not in folded.strip()):
         return _single([final], "line")
-    announced = list(_letters(_ANNOUNCEMENT, folded))
+    found = claims(folded)
+    if last:
+        return _last_claim(folded, found)
+    announced = [claim for claim in found if claim.rule == "announced"]
     if announced:
-        letter, end = announced[-1]
+        claim = announced[-1]
         closing = [final] if final else []
-        stands = _stands(folded, letter, end)
-        return _single([letter, *closing] if stands else [], "announced")
-    lines = [final, _edge_letter(folded, last)]
-    claims = [
-        letter if not _SEVERAL.match(folded, end) else "?"
-        for pattern in _CLAIMS
-        for letter, end in _letters(pattern, folded)
-    ]
-    found = [letter for letter in (*lines, *claims) if letter]
-    return _single(found, "claim" if claims else "line")
+        stands = _stands(folded, claim) and Claim(claim.letter, claim.end, "denial") not in found
+        return _single([claim.letter, *closing] if stands else [], "announced")
+    affirmed = [claim.letter for claim in found if claim.rule != "denial"]
+    lines = [final, _edge_letter(folded), _bracketed_letter(folded)]
+    named = [letter for letter in (*lines, *affirmed) if letter]
+    return _single(named, "claim" if affirmed else "line")
+
+
+def _last_claim(text: str, found: list[Claim]) -> tuple[str | None, str]:
+    """Return the letter of the last claim that is not denied afterwards, with its rule."""
+    edges = [] if _echoes_options(text) else _edge_claims(text)
+    announced = any(claim.rule == "announced" for claim in found)
+    current: Claim | None = None
+    for claim in sorted([*found, *edges], key=lambda claim: (claim.end, claim.rule == "denial")):
+        if claim.rule == "denial":
+            current = None if current and current.letter == claim.letter else current
+        elif claim.rule != "statement" or not announced:
+            current = claim
+    if current is None:
+        bracketed = _bracketed_letter(text)
+        return _single([bracketed] if bracketed else [], "line")
+    if not _stands(text, current):
+        return None, ""
+    rules = {"pick": "claim", "statement": "claim"}
+    return _single([current.letter], rules.get(current.rule, current.rule))
+
+
+def _edge_claims(text: str) -> list[Claim]:
+    """Return what the first and the last line claim as lines that begin with an option."""
+    edges = ((first_line(text), 0), (last_line(text), len(text.rstrip())))
+    return [Claim(letter, end, "line") for line, end in edges if (letter := _line_letter(line))]
 
 
 def _single(letters: list[str], step: str) -> tuple[str | None, str]:
@@ -120,30 +124,15 @@ def _single(letters: list[str], step: str) -> tuple[str | None, str]:
     return distinct.pop(), step
 
 
-def _letters(pattern: re.Pattern[str], text: str) -> Iterable[tuple[str, int]]:
-    """Yield the letters a pattern finds, upper-case, with the end of each."""
-    for match in pattern.finditer(text):
-        end = match.end("letter")
-        if _is_letter(text, match["letter"], end):
-            yield match["letter"].upper(), end
-
-
-def _is_letter(text: str, letter: str, end: int) -> bool:
-    """Tell a letter from an article, a pronoun or a one-letter word, by what follows it."""
-    follower = _WORD_AFTER.match(text, end)
-    if follower:
-        return follower["known"] is not None or (letter.isupper() and letter not in "AI")
-    return bool((_END if letter.isupper() else _LOWER_END).match(text, end))
-
-
-def _stands(text: str, letter: str, end: int) -> bool:
-    """Tell whether an announced letter stands alone and is not taken back later."""
-    if _SEVERAL.match(text, end):
+def _stands(text: str, claim: Claim) -> bool:
+    """Tell whether a claimed letter stands alone and is not taken back later."""
+    if claim.letter == "?":
         return False
-    taken_back = _RETRACTION.search(text, end)
+    taken_back = _RETRACTION.search(text, claim.end)
     if taken_back is None:
         return True
-    return all(later == letter for later, _ in _letters(_CAPITAL, text[taken_back.end() :]))
+    later = letters(_CAPITAL, text[taken_back.end() :])
+    return all(letter == claim.letter for letter, _ in later)
 
 
 def _boxed_letter(content: str) -> str | None:
@@ -154,11 +143,15 @@ def _boxed_letter(content: str) -> str | None:
 def _line_letter(line: str) -> str | None:
     """Return the letter a line begins with as an option; "?" for several."""
     match = _LEADING.match(line)
-    if match is None or not _is_letter(line, match["letter"], match.end("letter")):
+    if match is None or not is_letter(line, match["letter"], match.end("letter")):
         return None
-    if _SENTENCE.match(line, match.end("letter")):
+    end = match.end("letter")
+    if _SENTENCE.match(line, end) or is_denied(line, end):
         return None
-    return "?" if _SEVERAL.match(line, match.end("letter")) else match["letter"].upper()
+    several = end_of_several(line, end)
+    if several is None:
+        return match["letter"].upper()
+    return None if is_denied(line, several) else "?"
 
 
 def _bare_letter(line: str) -> str | None:
@@ -169,17 +162,26 @@ def _bare_letter(line: str) -> str | None:
     return match["letter"].upper()
 
 
-def _edge_letter(text: str, last: bool) -> str | None:
+def _edge_letter(text: str) -> str | None:
     """Return the letter that the first or last line begins with; "?" when they differ.
 
-    With `last`, the last line goes before the first. None where the reply lists the options.
+    None where the reply lists the options.
     """
     if _echoes_options(text):
         return None
     first, final = _line_letter(first_line(text)), _line_letter(last_line(text))
     if first and final and first != final:
-        return final if last else "?"
+        return "?"
     return final or first
+
+
+def _bracketed_letter(text: str) -> str | None:
+    """Return the one letter in brackets that ends the last line; None where it is denied."""
+    line = last_line(text)
+    match = _BRACKETED.search(line[-_LONGEST_LINE:])
+    if match is None or _NEGATION.search(line) or len(_CAPITAL.findall(line)) > 1:
+        return None
+    return match["letter"]
 
 
 def _echoes_options(text: str) -> bool:

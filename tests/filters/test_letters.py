@@ -165,6 +165,111 @@ LANGUAGES = [
     ("Câu trả lời: G", "G"),
     ("La respuesta es a base de arroz", None),
 ]
+# Short replies in the other languages, without an announcement.
+NATIVE = [
+    ("La opción G.", "G"),
+    ("La opción A.", "A"),
+    ("L'option G.", "G"),
+    ("C'est l'option G.", "G"),
+    ("C’est A.", "A"),
+    ("L'opzione G.", "G"),
+    ("È la G", "G"),
+    ("È la A", "A"),
+    ("G est correcte", "G"),
+    ("G es la correcta", "G"),
+    ("A es la correcta", "A"),
+    ("Lựa chọn G", "G"),
+    ("Lựa chọn đúng là G", "G"),
+    ("ตัวเลือก G", "G"),
+    ("選択肢はG", "G"),
+    ("बस विकल्प G", None),
+    ("La respuesta: la letra G", "G"),
+    ("Món ăn", None),
+]
+# Ordinary closings of a reply.
+CLOSINGS = [
+    ("The best match is **G. Fried rice**.", "G"),
+    ("The most suitable option is **G**.", "G"),
+    ("This matches option G.", "G"),
+    ("Option **G** best matches the dish.", "G"),
+    ("Option A best matches the dish.", "A"),
+    ("G is the answer", "G"),
+    ("So G.", "G"),
+    ("So A dish", None),
+    ("So A is out.", None),
+    ("Conclusion: G", "G"),
+    ("Result: G", "G"),
+    ("As a result A dish is left", None),
+    ("'G'", "G"),
+    ("The answer is 'G'.", "G"),
+    ("The dish is fried rice (G).", "G"),
+    ("It is not fried rice (G).", None),
+    ("因此，最符合的选项为G。", "G"),
+    ("最匹配的选项：G", "G"),
+    ("G选项最符合。", "G"),
+    ("综上，图片中的菜品最符合选项 G（炒饭）。", "G"),
+    ("结论：G", "G"),
+    ("所以G", "G"),
+    ("答案字母：G", "G"),
+    ("**答案字母：G**", "G"),
+    ("答案字母为G", "G"),
+    ("最终答案字母：G", "G"),
+    ("字母：G", "G"),
+    ("答案是_G_。", "G"),
+]
+# Signs of the chat format, and marks that are never seen.
+UNSEEN = [
+    ("G</s>", "G"),
+    ("<|begin_of_box|>G<|end_of_box|>", "G"),
+    ("Answer: G<|im_end|>", "G"),
+    ("\u200eG", "G"),
+    ("\ufeffG", "G"),
+    ("\u2066G\u2069", "G"),
+    ("\u200bG\u200b", "G"),
+    ("答案是\u200bG", "G"),
+]
+# What is denied or left open is not claimed; what is affirmed instead is.
+DENIED = [
+    ("正解はGではありません。", None),
+    ("答えはGではない", None),
+    ("정답은 G가 아닙니다", None),
+    ("उत्तर G नहीं है", None),
+    ("答えはCではなくGです", "G"),
+    ("답은 C가 아니라 G입니다", "G"),
+    ("The answer is not C but G.", "G"),
+    ("I don't think the answer is G", None),
+    ("It is unclear whether the answer is G", None),
+    ("There is no doubt that the answer is G.", "G"),
+    ("Not sure, but the answer is G.", "G"),
+    ("It is not spicy, so the answer is G.", "G"),
+    ("答案不可能是G", None),
+    ("我不认为答案是G", None),
+    ("如果答案是G", None),
+    ("答案不是C，而是G", "G"),
+    ("No es la G", None),
+    ("Ce n'est pas G", None),
+    ("G不对", None),
+    ("G不正确", None),
+    ("G是错误的", None),
+    ("G is incorrect.", None),
+    ("G isn't the answer.", None),
+    ("G n'est pas correcte", None),
+    ("G không đúng", None),
+    ("G गलत है", None),
+    ("Gは間違いです", None),
+    ("G는 틀렸습니다", None),
+    ("C - no, G", "G"),
+    ("C不是，G是", "G"),
+    ("C错，G对", "G"),
+    ("A和C都不对，G才对", "G"),
+    ("选G不选C", "G"),
+    ("The answer is G, as C is wrong.", "G"),
+    ("The answer is C. No, it is G.", "G"),
+    ("Answer: G. No egg is visible.", "G"),
+    ("G. No-bake cake", "G"),
+    ("G. Not spicy tofu", "G"),
+    ("G 不辣的豆腐", "G"),
+]
 # Several letters: the last announcement, or no answer.
 SEVERAL = [
     ("The answer is C. On reflection the answer is G.", "G"),
@@ -186,7 +291,11 @@ SEVERAL = [
 
 
 @pytest.mark.parametrize(
-    ("text", "letter"), REASONING + PROSE + DECORATED + WIDE + LANGUAGES + SEVERAL
+    ("text", "letter"),
+    [
+        *(*REASONING, *PROSE, *DECORATED, *WIDE, *LANGUAGES, *NATIVE),
+        *(*CLOSINGS, *UNSEEN, *DENIED, *SEVERAL),
+    ],
 )
 def test_robust_letter(text: str, letter: str | None) -> None:
     reading = RobustLetter(options=8).read(text)
@@ -205,6 +314,21 @@ def test_robust_letter(text: str, letter: str | None) -> None:
         ("C\nThe sauce is dark.\nD", "D"),
         ("So the answer is C.", "C"),
         ("It is A or maybe B.", None),
+        ("First I choose A.\nOn reflection, I choose B.", "B"),
+        ("初看选A。\n仔细看后，最终选B。", "B"),
+        ("It could be that it is A.\nBut it is B.", "B"),
+        ("The answer is B. No, it is D.", "D"),
+        ("I choose B. But B is wrong.", None),
+        ("I choose C. I don't think the answer is B.", "C"),
+        ("初看是A。但A不对，应该是C。", "C"),
+        ("I choose A, then I choose B or C.", None),
+        ("可能是C，也可能是D", None),
+        ("选A。\n不对，选B", "B"),
+        # What follows an announcement explains it.
+        ("The answer is B.\n\nThe picture also matches option C in part.", "B"),
+        ("1. 是面。\n2. A是米饭，不符合。\n3. 属于湘菜。\n\n答案字母：D", "D"),
+        ("A. Soup\nB. Rice\nC. Tofu\n因此是C。", "C"),
+        (r"\boxed{A} Answer: B", "A"),
     ],
 )
 def test_robust_letter_from_the_end(text: str, letter: str | None) -> None:
@@ -252,6 +376,41 @@ def test_official_letter_without_an_answer(
 )
 def test_every_letter_is_read_in_every_dress(letter: str, dress: str, before: str) -> None:
     assert RobustLetter().read(before + dress.format(letter)).value == letter
+
+
+# Natural closings of a reply that reasoned first, as models write them.
+ENDINGS = [
+    "3. Comprehensive Answer: Among the options, the best match is **{}. 肉丝面**.",
+    "The option that best matches the image is **{}. Noodles**.",
+    "the closest match is option {}.",
+    "This corresponds to option **{}**.",
+    "Therefore, I conclude that the dish is 肉丝面 ({}).",
+    "**{}. 肉丝面** is the best match.",
+    "Thus, {}.",
+    "So the dish shown is option {}.",
+    "Hence option {}.",
+    "最相符的选项为 **{}. 肉丝面**",
+    "综上，图中菜品为{}. 肉丝面。",
+    "与图中菜品最相符的是 **{}. 肉丝面**。",
+    "最接近选项{}。",
+    "对应选项 **{}**。",
+    "因此，答案应该是：\n**{}. 肉丝面**",
+    "因此是{}项",
+    "故{}正确",
+    "最终结果：{}",
+    "最终选择：**{}**",
+    "Selected: {}",
+    "Final choice: {}",
+    "Correct: {}",
+    "Prediction: {}",
+]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("letter", "AD")
+def test_robust_letter_of_ordinary_endings(ending: str, letter: str) -> None:
+    text = "The picture shows a bowl.\n\n" + ending.format(letter)
+    assert RobustLetter(options=4, last=True).read(text).value == letter
 
 
 @given(st.text(max_size=80), st.booleans())
