@@ -97,13 +97,14 @@ def estimates(items: Items, settings: Settings) -> dict[str, Estimate]:
     """Return every measure's score with its interval."""
     names, dish = cluster_index(items.dishes)
     counts = resample_counts(len(names), settings.resamples, settings.seed)
-    return {name: estimate(measure, dish, counts) for name, measure in items.measures.items()}
-
-
-def estimate(measure: Measure, dish: IntArray, counts: IntArray) -> Estimate:
-    """Return a measure's score with its interval over resamples (see `Measure.resampled`)."""
-    ends = percentile_interval(measure.resampled(dish, counts))
-    return Estimate(measure.items, measure.score(), *ends)
+    return {
+        name: Estimate(
+            measure.items,
+            measure.score(),
+            *percentile_interval(measure.resampled(dish, counts)),
+        )
+        for name, measure in items.measures.items()
+    }
 
 
 def comparisons(first: Items, second: Items, settings: Settings) -> dict[str, Comparison]:

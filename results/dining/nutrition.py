@@ -9,7 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from lmms_eval_food.metrics.arrays import BoolArray, FloatArray, IntArray
-from lmms_eval_food.metrics.bootstrap import cluster_index, percentile_interval, resample_counts
+from lmms_eval_food.metrics.bootstrap import (
+    cluster_index,
+    percentile_interval,
+    resample_counts,
+    resampled_means,
+)
 from lmms_eval_food.metrics.classification import rate
 from lmms_eval_food.metrics.nutrition import (
     NUTRIENTS,
@@ -24,7 +29,7 @@ from lmms_eval_food.metrics.nutrition_checks import (
     differences,
     resampled_correlations,
 )
-from lmms_eval_food.results.dining.measures import Estimate, Items, Measure, estimate
+from lmms_eval_food.results.dining.measures import Estimate, Items, Measure
 from lmms_eval_food.results.joined import Record, Settings, occurrences, table
 from lmms_eval_food.results.tables import Cell, Table, interval
 
@@ -110,14 +115,19 @@ def check_estimates(
         [-1, 1], as a share of 1; nan, like its interval, where it is not defined.
     """
     arrays = answers.predicted, answers.true, answers.readable
-    atwater = atwater_flags(answers.predicted, answers.readable)
-    found = {"atwater_consistency": estimate(Measure(atwater[np.newaxis]), dish, counts)}
+    names = [*(f"{nutrient}_bias" for nutrient in NUTRIENTS), "atwater_consistency"]
+    values = np.vstack([differences(*arrays).T, atwater_flags(answers.predicted, answers.readable)])
+    found = {}
+    # All at once: a product of matrices for each row would take most of the time.
+    resampled = resampled_means(values, dish, counts)
+    for name, row, own in zip(names, values, resampled, strict=True):
+        measure = Measure(row[np.newaxis])
+        found[name] = Estimate(measure.items, measure.score(), *percentile_interval(own))
+    whole = correlations(*arrays)
     resampled = resampled_correlations(*arrays, dish, counts)
-    gaps, whole = differences(*arrays).T, correlations(*arrays)
-    for nutrient, gap, r in zip(NUTRIENTS, gaps, resampled, strict=True):
-        bias = estimate(Measure(gap[np.newaxis]), dish, counts)
-        found[f"{nutrient}_bias"] = bias
-        found[f"{nutrient}_r"] = Estimate(bias.items, whole[nutrient], *percentile_interval(r))
+    for nutrient, own in zip(NUTRIENTS, resampled, strict=True):
+        items = found[f"{nutrient}_bias"].items
+        found[f"{nutrient}_r"] = Estimate(items, whole[nutrient], *percentile_interval(own))
     return found
 
 
