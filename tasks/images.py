@@ -109,7 +109,7 @@ def turn_of(image: Image.Image) -> int:
 
     try:
         turn = image.getexif().get(ExifTags.Base.Orientation)
-        return int(turn) if turn in range(2, 9) else 1
+        return next((known for known in range(2, 9) if known == turn), 1)
     except Exception:  # Pillow raises nearly anything on malformed EXIF data
         return 1
 
