@@ -7,29 +7,24 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
-
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped] # it has no types
 
 from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD
 from lmms_eval_food.results import page, publish
 from lmms_eval_food.results.completeness import TaskState
+from lmms_eval_food.results.entries import EntryError, read_entries
 from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.page.columns import BENCHMARKS
 from lmms_eval_food.results.page.headlines import headlines
 from lmms_eval_food.results.provenance import report_versions, run_provenance, task_provenance
 from lmms_eval_food.results.scores import Score, csv_text, unit
 
+__all__ = ["EntryError", "entry_of", "read_entries", "write_board", "write_entries"]
+
 FOLDER = "leaderboard"
-SCHEMA = "leaderboard_schema.json"
 FORMAT = 1
 HEADLINE = frozenset(column.metric for one in BENCHMARKS for column in one.columns)
-
-
-class EntryError(ValueError):
-    """A submitted run is malformed; the message names file and place."""
 
 
 def entry_of(run: Run, scores: Sequence[Score], states: Mapping[str, TaskState]) -> dict[str, Any]:
@@ -51,6 +46,7 @@ def entry_of(run: Run, scores: Sequence[Score], states: Mapping[str, TaskState])
             "version": state.version,
             "data": state.data,
             "matcher": state.matcher,
+            "judge": state.judge,
             "expected": state.expected,
             "found": state.found,
             "problems": state.problems,
@@ -88,29 +84,6 @@ def write_entries(
     return written
 
 
-def read_entries(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the entries of a folder by file name, in the order of their names.
-
-    Raises:
-        EntryError: a file is no JSON or does not fit the schema; names file, place and reason.
-        FileNotFoundError: there is no such folder.
-    """
-    if not folder.is_dir():
-        raise FileNotFoundError(f"no folder {folder}")
-    found = {}
-    for path in sorted(folder.glob("*.json"), key=lambda path: path.name):
-        try:
-            entry = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise EntryError(f"{path.name} is not JSON: {error}") from error
-        fault = next(iter(_validator().iter_errors(entry)), None)
-        if fault is not None:
-            place = "/".join(map(str, fault.absolute_path)) or "the whole entry"
-            raise EntryError(f"{path.name}: {place}: {fault.message[:300]}")
-        found[path.name] = entry
-    return found
-
-
 def write_board(folder: Path, out: Path) -> Path:
     """Write the board of a folder's entries: page and tidy scores; returns the page.
 
@@ -118,7 +91,7 @@ def write_board(folder: Path, out: Path) -> Path:
     order of the files.
 
     Raises:
-        EntryError: an entry is malformed.
+        EntryError: an entry is malformed, says what cannot be, or contradicts another.
         FileNotFoundError: there is no such folder.
     """
     entries = read_entries(folder)
@@ -203,20 +176,18 @@ def _states(entry: Mapping[str, Any]) -> dict[str, TaskState]:
             stated=tuple(own["problems"]),
             data=own["data"],
             matcher=own["matcher"],
+            judge=own["judge"],
         )
         for task, own in entry["tasks"].items()
     }
 
 
 def _facts(own: Mapping[str, Any]) -> dict[str, str]:
-    names = ("version", "data", "matcher", "expected", "found", "prompts", "filters", "generation")
+    names = (
+        *("version", "data", "matcher", "judge", "expected", "found"),
+        *("prompts", "filters", "generation"),
+    )
     return {
         **{name: str(own[name]) for name in names},
         "problems": "; ".join(own["problems"]) or "none",
     }
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    text = files("lmms_eval_food.results").joinpath(SCHEMA).read_text(encoding="utf-8")
-    return Draft202012Validator(json.loads(text))
