@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lmms_eval_food.metrics.arrays import FloatArray, IntArray
+from lmms_eval_food.metrics.classification import wilson_interval
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -165,8 +166,8 @@ def percentile_interval(
         confidence: Coverage, in (0, 1).
 
     Returns:
-        (low, high); (nan, nan) when no resample is left. Where every item scores alike, e.g. all
-        answers are right, it is a point: `wilson_interval` says more then.
+        (low, high); (nan, nan) when no resample is left. Where every item scores alike it is a
+        point; of a share, `share_interval` says more then.
 
     Raises:
         ValueError: values is not one-dimensional, or confidence lies outside (0, 1).
@@ -184,6 +185,45 @@ def percentile_interval(
     # Rounded first: 1 - 0.9 is a little less than 0.1.
     rank = max(1, math.floor(round((defined.size + 1) * (1 - confidence) / 2, 9)))
     return float(defined[rank - 1]), float(defined[-rank])
+
+
+def share_interval(
+    values: FloatArray,
+    cluster: IntArray,
+    resampled: npt.ArrayLike,
+    confidence: float = CONFIDENCE,
+) -> tuple[float, float]:
+    """Return the interval of a share: the percentile interval, or Wilson's where that is a point.
+
+    Where all items are 0, or all are 1, so are those of every resample, though nobody would say
+    that the share cannot be another. Wilson's interval then takes each cluster as one observation:
+    items of one cluster are no independent evidence.
+
+    Args:
+        values: What each item adds to the share, in [0, 1], shape (n_items,); nan where an item
+            does not count.
+        cluster: Index of each item's cluster, shape (n_items,).
+        resampled: The share on each resample, shape (resamples,).
+        confidence: Coverage, in (0, 1).
+
+    Returns:
+        (low, high), within [0, 1]; (nan, nan) where fewer than two clusters count.
+
+    Raises:
+        ValueError: the numbers of items differ, or see `percentile_interval`.
+
+    Source: see `percentile_interval`; E. B. Wilson, JASA 22 (1927).
+    """
+    if values.shape != cluster.shape:
+        raise ValueError(f"values has shape {values.shape}, cluster has {cluster.shape}")
+    counted = ~np.isnan(values)
+    clusters = np.unique(cluster[counted]).size
+    if clusters < 2:
+        return math.nan, math.nan
+    for alike in (0.0, 1.0):
+        if (values[counted] == alike).all():
+            return wilson_interval(int(alike) * clusters, clusters, confidence)
+    return percentile_interval(resampled, confidence)
 
 
 @dataclass(frozen=True, slots=True)

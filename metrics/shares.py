@@ -18,9 +18,9 @@ from lmms_eval_food.metrics.bootstrap import (
     CONFIDENCE,
     RESAMPLES,
     cluster_index,
-    percentile_interval,
     resample_counts,
     resampled_means,
+    share_interval,
 )
 from lmms_eval_food.metrics.classification import wilson_interval
 
@@ -117,7 +117,7 @@ def shares_over_dishes(
 
     Returns:
         Breakdown -> group -> share, groups in alphabetical order. A group of a single dish has no
-        interval (nan), and one whose answers are all alike has one without width.
+        interval (nan), and one whose answers are all alike has Wilson's over its dishes.
 
     Raises:
         ValueError: lengths differ, or flags are no flags.
@@ -141,9 +141,7 @@ def shares_over_dishes(
     found: dict[str, dict[str, Share]] = {breakdown: {} for breakdown in breakdowns}
     for (breakdown, label, members), resampled in zip(cells, means, strict=True):
         n, count = int(members.sum()), int((members & marked).sum())
-        # A single dish has no spread, though its resamples would give a point.
-        spread = np.unique(dish[members]).size > 1
-        low, high = percentile_interval(resampled if spread else [], confidence)
+        low, high = share_interval(np.where(members, marked, math.nan), dish, resampled, confidence)
         found[breakdown][label] = Share(n, count, count / n, low, high)
     return found
 

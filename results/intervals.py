@@ -92,7 +92,7 @@ def intervals(
         own = means[start : start + len(measure.values)]
         start += len(measure.values)
         resampled = (np.sqrt(own) if measure.root else own).mean(axis=0)
-        found[name] = Interval(*percentile_interval(resampled), measure.items)
+        found[name] = Interval(*measure.interval(dish, resampled), measure.items)
     if kind(task) == "nutrition":
         checks = check_estimates(nutrition_answers(records), dish, counts)
         found |= {name: Interval(own.low, own.high, own.items) for name, own in checks.items()}
@@ -146,7 +146,7 @@ def _vqa(records: Sequence[Record]) -> tuple[list[str], dict[str, Measure]]:
 
 
 def _measure(values: FloatArray) -> Measure:
-    return Measure(np.asarray(values, dtype=np.float64)[np.newaxis])
+    return Measure(np.asarray(values, dtype=np.float64)[np.newaxis], share=True)
 
 
 def _canteen(records: Sequence[Record], resamples: int, seed: int) -> dict[str, Interval]:

@@ -80,4 +80,4 @@ def _names(records: Sequence[Record]) -> tuple[list[str], list[str]]:
 
 
 def _measure(values: Sequence[float]) -> Measure:
-    return Measure(np.asarray(values, dtype=np.float64)[np.newaxis])
+    return Measure(np.asarray(values, dtype=np.float64)[np.newaxis], share=True)

@@ -15,6 +15,7 @@ from lmms_eval_food.metrics.bootstrap import (
     percentile_interval,
     resample_counts,
     resampled_means,
+    share_interval,
 )
 from lmms_eval_food.results.joined import Document, Settings, occurrences
 
@@ -27,10 +28,12 @@ class Measure:
         values: One row a part (one in all; one a nutrient), shape (parts, n); nan where an item
             does not count.
         root: The square root of each part's mean is taken first: errors are squared (RMSE).
+        share: Values lie in [0, 1], in one part, and 1 is whole.
     """
 
     values: FloatArray
     root: bool = False
+    share: bool = False
 
     @property
     def items(self) -> int:
@@ -46,6 +49,12 @@ class Measure:
         """Return the score on each resample (see `bootstrap.resampled_means`)."""
         means = resampled_means(self.values, cluster, counts)
         return np.asarray((np.sqrt(means) if self.root else means).mean(axis=0))
+
+    def interval(self, cluster: IntArray, resampled: FloatArray) -> tuple[float, float]:
+        """Return the 95% interval, given the score on each resample of the clusters."""
+        if self.share:
+            return share_interval(self.values[0], cluster, resampled)
+        return percentile_interval(resampled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,7 @@ def estimates(items: Items, settings: Settings) -> dict[str, Estimate]:
         name: Estimate(
             measure.items,
             measure.score(),
-            *percentile_interval(measure.resampled(dish, counts)),
+            *measure.interval(dish, measure.resampled(dish, counts)),
         )
         for name, measure in items.measures.items()
     }

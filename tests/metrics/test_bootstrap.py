@@ -15,6 +15,7 @@ from lmms_eval_food.metrics.bootstrap import (
     resample_counts,
     resampled_means,
     resampled_sums,
+    share_interval,
 )
 
 NAN, INF = math.nan, math.inf
@@ -246,3 +247,29 @@ def test_the_p_value_holds_its_level():
         means = resampled_means(gaps, index, counts)
         below += paired_difference(gaps.mean(), means, np.zeros(399)).p_value < 0.05
     assert 0.02 < below / 400 < 0.10
+
+
+@pytest.mark.parametrize(
+    ("values", "clusters", "expected"),
+    [
+        # Wilson at n of n: n / (n + z squared), z = 1.959964, to 1; over dishes, not questions.
+        ([1.0] * 24, range(24), (24 / (24 + 3.841459), 1.0)),
+        ([1.0] * 24, [n // 2 for n in range(24)], (12 / (12 + 3.841459), 1.0)),
+        ([0.0, 0.0, NAN], [0, 1, 2], (0.0, 3.841459 / (2 + 3.841459))),
+        ([1.0, 1.0], [0, 0], (NAN, NAN)),
+        ([1.0, NAN], [0, 1], (NAN, NAN)),
+        ([], [], (NAN, NAN)),
+        # Not alike, or alike and neither 0 nor 1: the percentile interval of 0.25 and 0.75.
+        ([1.0, 0.0], [0, 1], (0.25, 0.75)),
+        ([0.5, 0.5], [0, 1], (0.25, 0.75)),
+    ],
+)
+def test_a_share_of_all_or_none_has_wilsons_interval(values, clusters, expected):
+    index = np.array(list(clusters), dtype=np.int64)
+    found = share_interval(np.array(values), index, [0.25, 0.75])
+    assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)
+
+
+def test_a_share_has_a_cluster_for_each_item():
+    with pytest.raises(ValueError, match="values has shape"):
+        share_interval(np.ones(2), np.zeros(3, dtype=np.int64), [1.0])
