@@ -110,7 +110,8 @@ def option_preference(
     on the mean as no preference would be, it counts the resamples whose sum of squares over the
     same expected counts reaches the statistic. Where picks within a dish are all alike and 100
     dishes have no preference, it is below 0.05 about 5% of the time (10 dishes: 8%), the
-    chi-square's own p 93%.
+    chi-square's own p 93%. A few dishes that are all alike have no spread to draw from, so their p
+    says too much.
 
     Args:
         chosen: The letter read from each answer, length n; None for none.

@@ -110,7 +110,11 @@ def unpack(
 def stage(benchmark: str, origin: Origin, staged: Path, without_images: bool) -> None:
     """Gather tables and pictures in `staged`, check them, and note where they came from."""
     _take_tables(benchmark, origin.folder, staged, own_prompts=without_images)
-    rows = check_tables(benchmark, staged)
+    try:
+        rows = check_tables(benchmark, staged)
+    except DataError as error:
+        # The staged copy is gone when the message is read.
+        raise DataError(str(error).replace(f"{staged}/", f"{origin.folder}/")) from None
     if origin.kind == "published":
         _compare_counts(benchmark, rows)
     pictures = [Path(path).relative_to(staged) for path in _pictures(rows)]

@@ -113,9 +113,9 @@ def _letter_tests(
         f"Answers as the {settings.reader} reader reads them, unreadable ones left out. Chi-square "
         "tests of the letters picked against all equally often, and against how often each was "
         f"right. p over dishes: from {settings.resamples} resamples of dishes, seed "
-        f"{settings.seed}. The chi-square's own p takes answers as independent, so it is too small "
-        "where questions about one dish are answered alike; where the smallest expected count is "
-        "below 5 it is a rough one."
+        f"{settings.seed}; rough below some 30 dishes. The chi-square's own p takes answers as "
+        "independent, so it is too small where questions about one dish are answered alike; rough "
+        "where the smallest expected count is below 5."
     )
     return table("CulturalMenuBench: option preference", columns, rows, note)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -271,6 +272,22 @@ def test_the_normal_form_needs_no_map(root: Path, tmp_path: Path, mini_root: Pat
     prepare("culturalmenu", source=mini_root / "culturalmenu", root=root)
     dishes = (mini_root / "culturalmenu/dishes.jsonl").read_bytes()
     assert (root / "culturalmenu/dishes.jsonl").read_bytes() == dishes
+
+
+def test_a_row_of_the_normal_form_is_named_where_the_user_has_it(
+    root: Path, tmp_path: Path, mini_root: Path
+) -> None:
+    source = tmp_path / "mine"
+    shutil.copytree(mini_root / "culturalmenu", source)
+    rows = read_rows(source / "mc.jsonl")
+    rows[0]["options"] = [rows[0]["options"][0]] * 4
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (source / "mc.jsonl").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        prepare("culturalmenu", source=source, root=root)
+    message = str(caught.value)
+    assert message.startswith(f"{source}/mc.jsonl, line 1: field 'options' must be four texts")
+    assert message.endswith(f"The row is {json.dumps(rows[0], ensure_ascii=False)}")
 
 
 # A list of dishes
