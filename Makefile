@@ -43,7 +43,7 @@ $(ENGINE)/installed: pyproject.toml engine-constraints.txt
 	touch $@
 
 test-engines: engine-env
-	$(ENGINE)/bin/python -m pytest tests/engines
+	LMMS_EVAL_FOOD_TEST_ENGINES=1 $(ENGINE)/bin/python -m pytest tests/engines
 
 clean:
 	rm -rf build .venv $(ENGINE) *.egg-info
