@@ -107,7 +107,12 @@ class JudgeMatcher:
 
     def _ask(self, pairs: Sequence[Pair], size: int) -> dict[Pair, bool]:
         batches = [pairs[start : start + size] for start in range(0, len(pairs), size)]
-        replies = self._judge.ask([prompt(batch) for batch in batches], SYSTEM)
+        # Verdicts are kept by pair; a reply without any must not be handed out for good.
+        replies = self._judge.ask(
+            [prompt(batch) for batch in batches],
+            SYSTEM,
+            lambda reply: any(verdict is not None for verdict in read_verdicts(reply, size)),
+        )
         return {
             pair: verdict
             for batch, reply in zip(batches, replies, strict=True)

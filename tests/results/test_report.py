@@ -1,7 +1,11 @@
+import csv
+import html
+import io
 import json
 
 import pytest
 from canteen_runs import canteen_run, tray
+from made_runs import choice
 from support import HostCall
 
 from lmms_eval_food.results.cli import main
@@ -159,6 +163,94 @@ def test_report_of_a_host_run(host: HostCall, tmp_path, capsys):
     assert "food_reference predictor=typical_serving" in text
     assert "all-MiniLM-L6-v2 sha256:53aa5117" in text
     assert capsys.readouterr().out.strip() == text.strip()
+
+
+def scores_of_report(out, task="canteen_portions"):
+    rows = csv.DictReader(io.StringIO((out / "scores.csv").read_text("utf-8")))
+    return {row["metric"]: row for row in rows if row["task"] == task and "7b" not in row["model"]}
+
+
+@pytest.fixture
+def scored(tmp_path):
+    """One run whose only pair scores 0.6, with a culture task beside it."""
+    record = tray("1.jpg", [("rice", 100.0)], [("boiled rice", 90.0)], [[0.6]])
+    run = canteen_run([record], "size=3b")
+    run.records["culturalmenu_mc"] = {"robust": [choice("q1", "A", "A", language="en")]}
+    run.results["configs"]["culturalmenu_mc"] = {}
+    run.results["n-samples"]["culturalmenu_mc"] = {"original": 1}
+    write_run(tmp_path / "logs", "20260101_010000", run)
+    return tmp_path / "logs"
+
+
+def test_another_threshold_reaches_every_output(scored, tmp_path):
+    out = tmp_path / "out"
+    few = ["--resamples", "5"]
+    assert main(["report", str(scored), *few, "--threshold", "0.7", "--out", str(out)]) == 0
+    rows = scores_of_report(out)
+    # At 0.7 the pair is none; at 0.5 and 0.6 it is one.
+    shown = {name: (rows[name]["value"], rows[name]["threshold"]) for name in ("f1", "f1_at_50")}
+    assert shown == {"f1": ("0.0", "0.7"), "f1_at_50": ("1.0", "0.5")}
+    assert rows["f1"]["low"] == rows["f1"]["high"] == ""
+    assert rows["f1"]["logged_with"] == "equal names >= 0.5"
+    culture = scores_of_report(out, "culturalmenu_mc")["acc"]
+    assert (culture["threshold"], culture["logged_with"]) == ("", "")
+    rescored = "equal names >= 0.7 (rescored; logged with equal names >= 0.5)"
+    text = (out / "report.md").read_text("utf-8")
+    # Completeness and provenance; the tables' notes say it in their own words.
+    assert text.count(rescored) == 2
+    assert "Similarity >= 0.7 by equal names. Rescored; logged with equal names >= 0.5." in text
+    assert ">= 0.5" not in text.replace("logged with equal names >= 0.5", "")
+    page = html.unescape((out / "report.html").read_text("utf-8"))
+    assert "f1 of canteen_portions" in page
+    assert f"matcher {rescored}" in page
+    assert ">= 0.5" not in page.replace("logged with equal names >= 0.5", "")
+    # The leaderboard has scores at the benchmark's own threshold only.
+    (entry,) = (json.loads(path.read_text("utf-8")) for path in (out / "leaderboard").iterdir())
+    assert list(entry["tasks"]) == ["culturalmenu_mc"]
+
+
+def test_scores_as_logged_name_their_threshold(scored, tmp_path):
+    out = tmp_path / "out"
+    assert main(["report", str(scored), "--resamples", "5", "--out", str(out)]) == 0
+    rows = scores_of_report(out)
+    shown = {name: (rows[name]["value"], rows[name]["threshold"]) for name in ("f1", "f1_at_70")}
+    assert shown == {"f1": ("1.0", "0.5"), "f1_at_70": ("0.0", "0.7")}
+    assert rows["f1"]["logged_with"] == ""
+    (entry,) = (json.loads(path.read_text("utf-8")) for path in (out / "leaderboard").iterdir())
+    assert list(entry["tasks"]) == ["canteen_portions", "culturalmenu_mc"]
+
+
+def test_a_photo_logged_twice_costs_no_table(tmp_path, capsys):
+    twice = canteen_run([*RECORDS, RECORDS[0]], "size=3b")
+    twice.records["culturalmenu_mc"] = {"robust": [choice("q1", "A", "A", language="en")]}
+    twice.results["configs"]["culturalmenu_mc"] = {}
+    for number, run in enumerate((canteen_run(RECORDS), twice), 1):
+        write_run(tmp_path / "logs", f"20260101_0{number}0000", run)
+    # The host counts photos by row; ours has one more row than photos.
+    log = tmp_path / "logs" / "20260101_020000_samples_canteen_portions.jsonl"
+    lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    for line in lines:
+        line["doc_id"] %= 2
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    out = tmp_path / "out"
+    few = ["--resamples", "5"]
+    assert main(["report", str(tmp_path / "logs"), *few, "--out", str(out)]) == 0
+    capsys.readouterr()
+    text = (out / "report.md").read_text("utf-8")
+    assert "1 documents logged twice" in text
+    assert "(incomplete) made size=3b" in text
+    assert "CulturalMenuBench: accuracy" in text
+    rows = scores_of_report(out)
+    # Each photo once: three true items, two named.
+    assert (rows["f1"]["value"], rows["f1"]["n"], rows["n_true"]["value"]) == ("0.8", "2", "3.0")
+    assert rows["f1"]["complete"] == "false"
+
+
+def test_the_printed_report_tells_how_complete_the_runs_are(logs, capsys):
+    assert main(["report", str(logs), "--resamples", "5"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.index("## Runs") < printed.index("## Completeness")
+    assert printed.index("## Completeness") < printed.index("## Canteen: runs")
 
 
 def test_text_reports_say_where_the_numbers_come_from(logs, tmp_path, capsys):

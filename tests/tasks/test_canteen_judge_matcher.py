@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmms_eval_food.tasks import judging
 from lmms_eval_food.tasks.canteen.judge_matcher import (
     BATCH,
     JudgeMatcher,
@@ -37,7 +38,7 @@ class Judge:
             for number, pred, true in ASKED.findall(text)
         )
 
-    def ask(self, prompts, system=""):
+    def ask(self, prompts, system, keeps):
         self.prompts += prompts
         return [self.answer(text) for text in prompts]
 
@@ -129,6 +130,29 @@ def test_pairs_without_a_verdict_are_left_out_and_asked_again():
     (scores,) = matcher(later, store=store).score([(["a", "b"], ["rice"])])
     assert later.pairs == [("b", "rice")]
     assert scores[:, 0].tolist() == [0.975, 0.975]
+
+
+class Server:
+    """What a `tasks.judging.Judge` asks: gives one reply to everything."""
+
+    name = "made:server"
+
+    def __init__(self, reply):
+        self.reply = reply
+
+    def answer(self, system, prompt):
+        return self.reply
+
+
+def test_an_odd_reply_does_not_block_a_pair_for_good(tmp_path):
+    def one_run(reply):
+        judge = judging.Judge(Server(reply), AnswerStore(tmp_path, "server"))
+        return matcher(judge, store=AnswerStore(tmp_path, "pairs")).score([(["a"], ["rice"])])
+
+    (odd,) = one_run("Let me think about that.")
+    assert np.isnan(odd).all()
+    (later,) = one_run("1: same")
+    assert later.tolist() == [[0.975]]
 
 
 def test_the_fingerprint_names_judge_bounds_and_base():
