@@ -101,6 +101,7 @@ def _read_again(task: str, reader: str, reading: Reading) -> Reading:
     A second model is not asked again: what it is said to have written must at least be what the
     reader takes from such a text, and an answer that needed none is read without it.
     """
+    found: Reading
     if kind(task) != "canteen":
         found = _reader(task, reader).read(reading.raw)
     else:

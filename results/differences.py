@@ -146,11 +146,11 @@ def _measured(first: Items, second: Items, settings: Settings) -> dict[str, Diff
         # Dishes in which nothing counts are no evidence.
         counted = np.unique(dish[~missing.all(axis=0)])
         scores = one.score(), two.score()
-        resampled = (own.resampled(dish, counts) for own in (one, two))
+        resampled = [own.resampled(dish, counts) for own in (one, two)]
         found[name] = Difference(
             one.items,
             *scores,
-            paired_difference(scores[0] - scores[1], *resampled),
+            paired_difference(scores[0] - scores[1], resampled[0], resampled[1]),
             _p(_dish_gaps(one, two, dish, len(names))[counted]),
         )
     return found

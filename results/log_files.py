@@ -135,7 +135,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             try:
                 row = _parsed(line)
             except (ValueError, RecursionError) as error:
-                raise LogError(f"{path}, line {number} is damaged: {error}") from error
+                raise LogError(f"{path} is damaged, line {number}: {error}") from error
             if not isinstance(row, dict):
                 raise LogError(f"{path}, line {number}: is no object but {_shown(row)}")
             yield number, row

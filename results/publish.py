@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from lmms_eval_food.results import page
 from lmms_eval_food.results.completeness import TaskState, main_key, marks, task_states
+from lmms_eval_food.results.log_files import SAMPLES
 from lmms_eval_food.results.logs import Run
 from lmms_eval_food.results.page.headlines import Marks, headlines
 from lmms_eval_food.results.provenance import report_versions, run_provenance, task_provenance
 from lmms_eval_food.results.scores import Score
 from lmms_eval_food.results.scoring import scoring_of
-from lmms_eval_food.results.tables import Table
+from lmms_eval_food.results.tables import Cell, Table
 
 INTRO = (
     "Food benchmarks for vision-language models. Own runs stand beside the published rows; each "
@@ -94,7 +96,10 @@ def page_of(
 
 
 def state_table(
-    runs: Mapping[str, Run], states: Sequence[dict[str, TaskState]], found: Marks
+    runs: Mapping[str, Run],
+    states: Sequence[dict[str, TaskState]],
+    found: Marks,
+    strays: Sequence[Path] = (),
 ) -> Table:
     """Return how complete each run's tasks are, and what keeps them out of the ranking.
 
@@ -102,22 +107,26 @@ def state_table(
         runs: Name -> run.
         states: Each run's task states.
         found: What keeps them out (`marks_of`).
+        strays: Sample logs without a results file; nothing else of them is known.
     """
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (
             *(name, task, state.version, state.expected, state.found, state.failed, state.data),
-            scoring_of(run.records.get(task, {})),
+            *(scoring_of(run.records.get(task, {})), state.judge),
             "; ".join(found[name, task]) or "complete",
         )
         for (name, run), own in zip(runs.items(), states, strict=True)
         for task, state in own.items()
     ]
+    for log in strays:
+        run_name, _, task = log.stem.partition(SAMPLES)
+        rows.append((run_name, task, "?", *[None] * 3, "", "", "", "left out: no results file"))
     columns = (
         *("run", "task", "version", "documents expected", "found", "failed requests"),
-        *("data", "matcher and threshold", "status"),
+        *("data", "matcher and threshold", "judge", "status"),
     )
     note = (
         "Runs whose status is not `complete` are in no ranking: documents are missing, requests "
-        "failed, or task version, data or matcher are not those of most complete runs."
+        "failed, or task version, data, matcher or judge are not those of most complete runs."
     )
     return Table("Completeness", columns, tuple(rows), note)

@@ -20,6 +20,7 @@ from lmms_eval_food.results.check import check_run
 from lmms_eval_food.results.completeness import TaskState, task_states
 from lmms_eval_food.results.culture import culture_tables
 from lmms_eval_food.results.dining import dining_tables
+from lmms_eval_food.results.log_files import stray_logs
 from lmms_eval_food.results.logs import LogError, Run, Shared, named, read_run, results_files
 from lmms_eval_food.results.provenance import provenance_tables
 from lmms_eval_food.results.scores import Score, numbered, scores_of, write_scores
@@ -151,7 +152,8 @@ def _report(options: argparse.Namespace) -> int:
         tables = report_tables(
             [*runs.values()], resamples=options.resamples, reader=options.reader, sections=sections
         )
-        print(_text(tables, runs, [task_states(one) for one in runs.values()]))
+        states = [task_states(one) for one in runs.values()]
+        print(_text(tables, runs, states, stray_logs(options.logs)))
         return 0
     text = write_report(
         *(options.logs, options.out, options.resamples, options.reader, sections, scoring)
@@ -190,16 +192,16 @@ def write_report(
         LogError: a file is damaged.
         MatcherError: the matcher cannot score.
     """
-    shared = Shared()
+    shared, given = Shared(), list(folders)
     runs, states, found = [], [], []
-    for one, state, own in _read_all(results_files(folders), resamples, reader, scoring):
+    for one, state, own in _read_all(results_files(given), resamples, reader, scoring):
         runs.append(shared.run(one))
         states.append(state)
         found.append(own)
     tables = report_tables(runs, resamples=resamples, reader=reader, sections=sections)
     scores = numbered(found)
     names = [part[0].run if part else one.title for part, one in zip(scores, runs, strict=True)]
-    text = _text(tables, dict(zip(names, runs, strict=True)), states)
+    text = _text(tables, dict(zip(names, runs, strict=True)), states, stray_logs(given))
     out.mkdir(parents=True, exist_ok=True)
     (out / FILE_NAME).write_text(text, encoding="utf-8", errors="backslashreplace")
     write_scores([score for part in scores for score in part], out)
@@ -236,11 +238,14 @@ def _read_one(path: Path, resamples: int, reader: str, scoring: Scoring) -> Part
 
 
 def _text(
-    tables: list[Table], runs: Mapping[str, Run], states: Sequence[dict[str, TaskState]]
+    tables: list[Table],
+    runs: Mapping[str, Run],
+    states: Sequence[dict[str, TaskState]],
+    strays: Sequence[Path],
 ) -> str:
     """Return the report as text; how complete the runs are joins the tables, as second."""
     out_of_ranking = publish.marks_of(list(zip(runs, states, strict=True)))
-    tables.insert(1, publish.state_table(runs, states, out_of_ranking))
+    tables.insert(1, publish.state_table(runs, states, out_of_ranking, strays))
     return f"# Food benchmarks\n\n{markdown([*tables, *provenance_tables(runs)])}"
 
 

@@ -8,10 +8,11 @@ import shutil
 import pytest
 from loguru import logger
 from made_runs import made_run
-from run_files import binary_record
+from run_files import binary_record, write_run
+from whole_runs import MC, write_whole_run
 
 from lmms_eval_food.results.cli import main
-from lmms_eval_food.results.log_files import stray_logs
+from lmms_eval_food.results.log_files import log_of, stray_logs
 from lmms_eval_food.results.logs import LogError, named, read_run, results_files
 
 TASK = "culturalmenu_binary"
@@ -107,6 +108,26 @@ def test_logs_without_their_results_file_are_told(tmp_path, told):
     assert [log.name for log in stray_logs([tmp_path])] == [f"20260102_010000_samples_{TASK}.jsonl"]
 
 
+def test_logs_without_their_results_file_are_rows_of_the_report(tmp_path, capsys):
+    write_run(tmp_path)
+    write_run(tmp_path, "20260102_010000").unlink()
+    assert main(["report", str(tmp_path), "--resamples", "5"]) == 0
+    text = capsys.readouterr().out
+    rows = [line for line in text.splitlines() if "left out: no results file" in line]
+    assert len(rows) == 2
+    assert all("20260102_010000" in row for row in rows)
+
+
+@pytest.mark.parametrize("reader", ["official", "robust"])
+def test_a_log_without_one_reader_is_reported_as_incomplete(tmp_path, reader, capsys):
+    path = write_whole_run(tmp_path)
+    log = log_of(path, MC)
+    kept = [x for x in log.read_text("utf-8").splitlines() if f'"reader": "{reader}"' not in x]
+    log.write_text("".join(f"{line}\n" for line in kept), "utf-8")
+    assert main(["report", str(tmp_path), "--out", str(tmp_path / "o"), "--resamples", "5"]) == 0
+    assert f"no rows of the {reader} reader" in capsys.readouterr().out
+
+
 def test_no_run_is_lost_where_titles_collide():
     runs = [made_run({}, model_args=name) for name in ("x (2)", "x", "x", "x")]
     found = named(runs)
@@ -148,15 +169,18 @@ def without(row, *names):
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        (b'{"doc_id": 0, "rec', "line 2 is damaged"),
-        (b"null", "line 2: is no object but None"),
-        (b'"\xff"', "line 2 is damaged: 'utf-8'"),
-        ({**ROW, "record": None}, "line 2: `record` must be an object, not None"),
-        (without(ROW, "record"), "line 2: `record` must be an object, not None"),
-        (without(ROW, "doc_id"), "line 2: `doc_id` must be a whole number, not None"),
-        ({**ROW, "doc_id": "1"}, "line 2: `doc_id` must be a whole number, not '1'"),
-        ({**ROW, "record": without(RECORD, "dish", "step")}, "line 2: the record lacks dish, step"),
-        ({**ROW, "record": {**RECORD, "raw": None}}, r"line 2: record\.raw must be a text"),
+        (b'{"doc_id": 0, "rec', " is damaged, line 2"),
+        (b"null", ", line 2: is no object but None"),
+        (b'"\xff"', " is damaged, line 2: 'utf-8'"),
+        ({**ROW, "record": None}, ", line 2: `record` must be an object, not None"),
+        (without(ROW, "record"), ", line 2: `record` must be an object, not None"),
+        (without(ROW, "doc_id"), ", line 2: `doc_id` must be a whole number, not None"),
+        ({**ROW, "doc_id": "1"}, ", line 2: `doc_id` must be a whole number, not '1'"),
+        (
+            {**ROW, "record": without(RECORD, "dish", "step")},
+            ", line 2: the record lacks dish, step",
+        ),
+        ({**ROW, "record": {**RECORD, "raw": None}}, r", line 2: record\.raw must be a text"),
     ],
 )
 @pytest.mark.parametrize("command", [["report"], ["report", "--check"], ["compare"]])
@@ -165,7 +189,7 @@ def test_a_malformed_row_is_one_line(tmp_path, row, fault, command, capsys):
     log = tmp_path / f"20260101_010000_samples_{TASK}.jsonl"
     line = row if isinstance(row, bytes) else json.dumps(row).encode()
     log.write_bytes(log.read_bytes() + line + b"\n")
-    with pytest.raises(LogError, match=rf"{log.name}, {fault}"):
+    with pytest.raises(LogError, match=f"{log.name}{fault}"):
         read_run(path)
     assert main([*command, str(tmp_path)]) == 1
     (line,) = capsys.readouterr().err.splitlines()
