@@ -192,6 +192,89 @@ def test_a_number_tells_how_it_was_made_on_hover(page):
     assert one(page, "#how").text.startswith("f1 of canteen_portions version 1, robust reader")
 
 
+def opened(page, title):
+    """Open a table of the section of all tables; returns it."""
+    script = """
+      const details = [...document.querySelectorAll("#tables details")].find(
+        one => one.querySelector("summary").textContent === arguments[0]);
+      details.open = true;
+      details.scrollIntoView();
+      return details.querySelector("table");
+    """
+    return page.execute_script(script, title)
+
+
+MAIN = "Canteen: recognition and portions"
+
+
+def test_every_cell_tells_its_column_and_how_its_table_was_made(page):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    table = opened(page, MAIN)
+    cell = table.find_elements("css selector", "tbody td")[7]
+    ActionChains(page).move_to_element(cell).perform()
+    told = one(page, "#how").text
+    assert told.startswith(f"made size=7b, F1: 0.800 – {MAIN} – Similarity >= 0.5 by equal names.")
+    assert "w0 = 129 g" in told
+    assert cell.get_attribute("aria-describedby") == "how"
+    # One description a table: no cell carries a text of its own.
+    script = "return document.querySelectorAll('#tables td[data-how], #tables td[title]').length"
+    assert page.execute_script(script) == 0
+    assert table.get_attribute("role") == "grid"
+    described = one(page, f"#{table.get_attribute('aria-describedby')}")
+    assert described.text.startswith("Similarity >= 0.5 by equal names.")
+
+
+def test_cells_are_reached_with_arrow_keys(page):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    table = opened(page, MAIN)
+
+    def place():
+        script = "const e = document.activeElement; return [e.parentElement.rowIndex, e.cellIndex]"
+        return page.execute_script(script)
+
+    def press(key):
+        ActionChains(page).send_keys(key).perform()
+
+    # The frame that scrolls, then one stop for the whole table.
+    page.execute_script("arguments[0].closest('.scroll').focus()", table)
+    press(Keys.TAB)
+    assert place() == [1, 0]
+    width = len(table.find_elements("css selector", "thead th"))
+    height = len(table.find_elements("css selector", "tbody tr"))
+    steps = [
+        *((Keys.ARROW_RIGHT, [1, 1]), (Keys.ARROW_DOWN, [2, 1]), (Keys.END, [2, width - 1])),
+        *((Keys.ARROW_RIGHT, [2, width - 1]), (Keys.HOME, [2, 0]), (Keys.ARROW_LEFT, [2, 0])),
+        *((Keys.ARROW_UP, [1, 0]), (Keys.ARROW_UP, [1, 0])),
+    ]
+    assert height > 1
+    for key, expected in steps:
+        press(key)
+        assert place() == expected
+    assert one(page, "#how").text.startswith("run: made size=7b")
+    stops = table.find_elements("css selector", "[tabindex='0']")
+    assert len(stops) == 1
+    press(Keys.ESCAPE)
+    assert not one(page, "#how").is_displayed()
+
+
+def test_a_picture_tells_how_it_was_made(page):
+    frame = one(page, "#pictures .scroll")
+    page.execute_script("arguments[0].focus()", frame)
+    told = one(page, "#how").text
+    assert "Lowest accepted similarity by equal names." in told
+    assert "Lines of F1 over lowest accepted similarity." in told
+    assert "(incomplete)" in told
+    page.execute_script("arguments[0].blur()", frame)
+    ids = frame.get_attribute("aria-describedby").split()
+    texts = [
+        page.execute_script("return arguments[0].textContent", one(page, f"#{i}")) for i in ids
+    ]
+    assert " – ".join(texts) == told
+
+
 def test_data_are_downloaded(page, downloads):
     link = one(page, "#pictures a.download")
     page.execute_script("arguments[0].scrollIntoView({block: 'center'})", link)

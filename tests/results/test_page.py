@@ -13,6 +13,7 @@ from made_runs import choice, made_run
 from run_files import write_run
 
 from lmms_eval_food.results import page, report
+from lmms_eval_food.results.canteen import rescored
 from lmms_eval_food.results.cli import main
 from lmms_eval_food.results.page import Page, draw, figures_of, render
 from lmms_eval_food.results.page.figures import Figure, Series, ends, heat, lines
@@ -321,6 +322,33 @@ def test_canteen_pictures():
     grams = found["Canteen: predicted against true grams"]
     assert "5 items, predicted = 1.00 true +20 g" in grams.alt
     assert grams.data.count("\n") == 11
+
+
+def test_pictures_name_matcher_and_threshold_and_mark_incomplete_runs():
+    short_run = canteen_run(
+        [canteen_runs()[0].records["canteen_portions"]["robust"][0]], documents=2
+    )
+    runs = [rescored(run, threshold=0.6) for run in (*canteen_runs(), short_run)]
+    found = figures_by_title(runs)
+    grams = found["Canteen: predicted against true grams"]
+    assert "similarity >= 0.6 by equal names" in grams.note
+    assert "(incomplete): not a whole run." in grams.note
+    labels = [one.label for one in grams.series]
+    assert labels == [
+        "made size=7b T=0 #1",
+        "made size=7b T=0.6",
+        "(incomplete) made size=7b T=0 #2",
+    ]
+    for name in ("F1 by threshold", "signed error by portion size", "F1 by temperature"):
+        figure = found[f"Canteen: {name}"]
+        assert any(one.label.startswith("(incomplete) ") for one in figure.series)
+        assert "by equal names" in figure.note
+        assert "(incomplete): the table of runs says why" in figure.note
+    # The short run stands apart: on its own photo, all three of three are right.
+    f1 = {one.label: (one.x, one.y) for one in found["Canteen: F1 by temperature"].series}
+    assert f1["made size=7b"][0] == (0.0, 0.6)
+    assert f1["made size=7b"][1] == pytest.approx((10 / 11, 10 / 11))
+    assert f1["(incomplete) made size=7b"] == ((0.0,), (1.0,))
 
 
 def test_every_picture_has_words_and_data():
