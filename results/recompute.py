@@ -91,9 +91,10 @@ def _canteen(records: Sequence[Record]) -> dict[str, Value]:
 
 
 def _nutrition(records: Sequence[Record]) -> dict[str, Value]:
+    # By name: a record that was read may hold more, such as the length of its answer.
+    names = nutrition.NutritionRecord.__slots__
     dishes = [
-        nutrition.NutritionRecord(**{**record, "marks": tuple(record["marks"])})
-        for record in records
+        nutrition.NutritionRecord(**{name: record[name] for name in names}) for record in records
     ]
     dishes.sort(key=lambda dish: (dish.id, dish.raw))
     return {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -132,14 +131,18 @@ def scores_of(run: Run, resamples: int = RESAMPLES, seed: int = 0) -> list[Score
 
 def numbered(parts: Sequence[Sequence[Score]]) -> list[list[Score]]:
     """Return each run's scores with a name of its own: "NAME (2)" for the second of that name."""
-    seen = Counter[str]()
+    taken: set[str] = set()
     found = []
     for part in parts:
         own = list(part)
         for name in {score.run for score in own}:
-            seen[name] += 1
-            if seen[name] > 1:
-                own = [replace(score, run=f"{name} ({seen[name]})") for score in own]
+            free, number = name, 1
+            while free in taken:
+                number += 1
+                free = f"{name} ({number})"
+            taken.add(free)
+            if free != name:
+                own = [replace(score, run=free) for score in own]
         found.append(own)
     return found
 

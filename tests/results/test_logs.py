@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from loguru import logger
@@ -14,6 +15,7 @@ from whole_runs import MC, write_whole_run
 from lmms_eval_food.results.cli import main
 from lmms_eval_food.results.log_files import log_of, stray_logs
 from lmms_eval_food.results.logs import LogError, named, read_run, results_files
+from lmms_eval_food.results.scores import numbered, scores_of
 
 TASK = "culturalmenu_binary"
 RECORD = {**binary_record(0, "yes", "yes"), "reader": "robust"}
@@ -106,6 +108,25 @@ def test_logs_without_their_results_file_are_told(tmp_path, told):
     (line,) = told
     assert f"20260102_010000_samples_{TASK}.jsonl: its results file is missing" in line
     assert [log.name for log in stray_logs([tmp_path])] == [f"20260102_010000_samples_{TASK}.jsonl"]
+
+
+def test_counted_answers_of_every_kind_are_scored(tmp_path, capsys):
+    path = write_whole_run(tmp_path)
+    for log in tmp_path.glob("*.jsonl"):
+        rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+        for row in rows:
+            row["token_counts"] = [{"output_tokens": 7}]
+        log.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    assert main(["report", str(path), "--out", str(tmp_path / "o"), "--resamples", "5"]) == 0
+    assert main(["report", "--check", str(path)]) == 0
+
+
+def test_no_two_runs_of_a_report_have_one_name():
+    run = made_run({TASK: [RECORD]})
+    scores = scores_of(run, 2)
+    parts = [[replace(one, run=name) for one in scores] for name in ("x (2)", "x", "x", "x")]
+    names = [part[0].run for part in numbered(parts)]
+    assert names == ["x (2)", "x", "x (3)", "x (4)"]
 
 
 def test_logs_without_their_results_file_are_rows_of_the_report(tmp_path, capsys):
