@@ -15,7 +15,7 @@ examples:
   lmms-eval-food report logs/ --out report/
       also write report.html, report.md, scores.csv and scores.parquet
   lmms-eval-food report --check logs/
-      recompute the host's numbers from the sample logs; exit status 1 where one differs
+      read every answer again and recompute the host's numbers; exit status 1 where one differs
   lmms-eval-food report logs/ --matcher distilroberta --threshold 0.6
       score the canteen set anew with another matcher
   lmms-eval-food report --leaderboard results/runs --out build/leaderboard
@@ -52,7 +52,8 @@ def add_report(commands: Commands) -> None:
         type=Path,
         nargs="*",
         metavar="LOGDIR",
-        help="folder that was given to lmms-eval as --output_path; every run below it is read",
+        help="folder that was given to lmms-eval as --output_path; every run below it is read. "
+        "Or one run's *_results.json",
     )
     parser.add_argument(
         "--out",
@@ -63,8 +64,8 @@ def add_report(commands: Commands) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="only recompute the host's numbers from the sample logs; exit status 1 where one "
-        "differs",
+        help="only read every answer again and recompute the host's numbers; exit status 1 where "
+        "something differs or there was nothing to check",
     )
     parser.add_argument(
         "--leaderboard",
@@ -126,7 +127,8 @@ def add_compare(commands: Commands) -> None:
         type=Path,
         nargs="+",
         metavar="LOGDIR",
-        help="two runs or more; a folder with several runs counts as all of them",
+        help="two runs or more, folders or *_results.json files; a folder with several runs counts "
+        "as all of them",
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page there too")
     _add_reading(parser)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from canteen_runs import canteen_run, tray
 from made_runs import cells, choice, made_run
-from run_files import write_run
+from run_files import vqa_record, write_run
 
 from lmms_eval_food.results.cli import main
 from lmms_eval_food.results.compare import CompareError, compare_tables, html, named
@@ -102,7 +102,7 @@ def test_p_is_about_uniform_where_runs_are_equally_good():
         ]
         found.append(differences(TASK, *runs, settings)["accuracy"].p)
     below = np.array([(np.array(found) <= level).mean() for level in (0.05, 0.25, 0.5)])
-    # No more than asked (but for chance), and less by the steps of a p of some 40 coins: 0.14, 0.26…
+    # No more than asked, but for chance; less by the steps that p has with some 40 coins.
     assert (below < [0.08, 0.30, 0.56]).all()
     assert (below > [0.01, 0.10, 0.30]).all()
 
@@ -159,6 +159,28 @@ def test_other_matchers_are_not_compared():
     ]
     table = compared(*runs)["Not compared"]
     assert cells(table, "why") == [("other matcher: small and large",)]
+
+
+def test_other_judges_are_not_compared():
+    runs = [
+        made_run({"diningbench_vqa": [vqa_record("1", judge=name), vqa_record("2", judge=name)]})
+        for name in ("openai:one prompt@1", "openai:two prompt@1", "")
+    ]
+    tables = compared(*runs)
+    assert cells(tables["Not compared"], "first", "second", "why") == [
+        ("run 1", "run 2", "other judge: openai:one prompt@1 and openai:two prompt@1")
+    ]
+    # Without a judge there is only ROUGE to compare.
+    found = cells(tables["Differences"], "first", "second", "score")
+    assert [row for row in found if row[2] == "judged accuracy"] == []
+    assert ("run 1", "run 3", "ROUGE-L") in found
+
+
+def test_a_copy_is_no_second_run(tmp_path, capsys):
+    write_run(tmp_path / "a")
+    write_run(tmp_path / "b")
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 1
+    assert "two runs at least are needed" in capsys.readouterr().err
 
 
 def test_canteen_runs_are_compared_on_common_photos():
