@@ -82,7 +82,7 @@ _DENIED_AFTER = re.compile(
     r"[)\]\"”」』】]{0,3}(?:"
     r"(?:选项|選項|项|項)?[都均]?[并並]?"
     r"(?:不(?:是(?!\s?[A-Z])|对|對|正确|正確|符合|行|匹配|可能|成立|合适|合理)"
-    r"|[并並]?非|是?[错錯]|有[误誤]|(?:可以|可|被|已)?排除|是不[对正])"
+    r"|[并並]?非|是?[错錯]|有[误誤]|(?:可以|可|被|已)?排除|是不[对正]|是否|是不是|是?[吗嗎])"
     r"|(?i:(?:\s|['’]s)\s?(?:is|was|seems|would be|can be|must be)?\s?"
     r"(?:clearly |definitely |also )?"
     r"(?:wrong|incorrect|false|unlikely|ruled out|excluded|eliminated|impossible)\b"
@@ -112,6 +112,7 @@ _SEVERAL = re.compile(
     rf"\s{{0,3}}(?:(?:maybe|perhaps|possibly|even)\s)?[(\[\"'$]{{0,3}}{_AHEAD}"
     rf"|[,、]\s{{0,3}}[(\[\"'$]{{0,3}}{_AHEAD}(?=\s{{0,3}}(?:$|[.,;)\]。、\n]|or\b|and\b|[或和都均])))"
 )
+_MOST_LETTERS = 26
 # "也可能是": the second of two guesses.
 _GUESS = re.compile(
     r"(?:也|或许|或許|或者?|\balso|\bor)\s?(?:有?可能|许|許|也|it)?\s?\Z", re.IGNORECASE
@@ -166,9 +167,14 @@ def is_denied(text: str, end: int) -> bool:
 
 
 def end_of_several(text: str, end: int) -> int | None:
-    """Return where the letter ends that goes with the one ending there ("B or C"), else None."""
-    match = _SEVERAL.match(text, end)
-    return match.end() if match else None
+    """Return where the last letter ends that goes with the one ending there ("B or C"), or None."""
+    several = None
+    for _ in range(_MOST_LETTERS):
+        match = _SEVERAL.match(text, end)
+        if match is None:
+            break
+        several = end = match.end()
+    return several
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str, int]]:

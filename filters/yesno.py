@@ -115,12 +115,21 @@ def _decided(text: str, word: Word | None) -> Word | None:
         return word
     comma = _COMMA.match(text, word.end)
     if (
-        DENIED.match(text, word.end)
+        _is_denied(text, word)
         or (comma and lexicon(strict=True).hedged(text, comma.end()))
         or _goes_with_opposite(text, word)
     ):
         return Word("", word.languages, word.end)
     return word
+
+
+def _is_denied(text: str, word: Word) -> bool:
+    """Tell whether a negation follows that denies the word, and does not only repeat it."""
+    if not DENIED.match(text, word.end):
+        return False
+    also = _ALSO.match(text, word.end)
+    again = lexicon(strict=True).at(text, also.end()) if also else None
+    return again is None or again.answer != word.answer
 
 
 def _goes_with_opposite(text: str, word: Word) -> bool:
@@ -191,7 +200,7 @@ def _announced(text: str) -> list[Word]:
 
 def _is_denial(text: str, announcement: str, word: Word) -> bool:
     """Tell whether the "no" is the sentence's own: "the answer is not 'yes'", "… no está clara"."""
-    if DENIED.match(text, word.end):
+    if _is_denied(text, word):
         return True
     if word.answer != "no":
         return False

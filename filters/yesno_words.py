@@ -30,6 +30,10 @@ _WORDS = rf"(?:\s{{1,3}}[\w{_MARKS}'-]{{1,25}}){{0,4}}"
 _SIGNS = r"[^\s,.;:!?。、]{0,6}"
 _NOTATION = re.compile(r"[*…(?]")
 _PAUSE = re.compile(r"[\s.,;:!。、\"'“”‘’—-]{1,4}")
+_HEDGE_END = re.compile(
+    r"\s{0,3}(?:$|[.,।;:!?。、…)\]\n]|(?:pas|rien|from|whether|if|for|with|based|si|se|de|determin\w{0,9}"
+    r"|saber\w{0,3}|decir\w{0,3}|dire|dirlo)\b|是否|か)"
+)
 _STOP = r"$|[.,।;:!?。，、；：！？…)\]}>\"'»”’」』|/\n\r]|[-–—]\s"
 # "Certainly" answers as the whole reply or before a comma; before other words it opens a speech.
 _OPENER = r"(?=[ \t]{0,3}(?:[,、]|[.!।。…\"'”’»」)]{0,4}\s{0,3}\Z))"
@@ -99,9 +103,12 @@ class Lexicon:
         return self._word(text, position)
 
     def hedged(self, text: str, position: int) -> bool:
-        """Tell whether a phrase begins there that answers nothing ("I cannot tell")."""
+        """Tell whether a clause begins there that answers nothing ("I cannot tell").
+
+        One that goes on to say what is not seen or not there is another matter: "no veo carne".
+        """
         word = self.at(text, position)
-        return word is not None and not word.answer
+        return word is not None and not word.answer and bool(_HEDGE_END.match(text, word.end))
 
     def _word(self, text: str, position: int) -> Word | None:
         match = self._compiled.match(text, position)
@@ -110,7 +117,8 @@ class Lexicon:
             return Word("", (str(hedge.lastgroup),), hedge.end())
         if match is None:
             return None
-        answer, languages = self._known[_key(match.group())]
+        found = match.group()
+        answer, languages = self._known.get(found) or self._known[_key(found)]
         return Word(answer, languages, match.end())
 
 

@@ -263,6 +263,8 @@ DENIED = [
     ("C错，G对", "G"),
     ("A和C都不对，G才对", "G"),
     ("选G不选C", "G"),
+    ("B、C、D都不对，所以选G", "G"),
+    ("G是否正确不清楚", None),
     ("The answer is G, as C is wrong.", "G"),
     ("The answer is C. No, it is G.", "G"),
     ("Answer: G. No egg is visible.", "G"),
