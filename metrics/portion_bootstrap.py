@@ -42,15 +42,20 @@ def common_images(runs: Sequence[Sequence[ImageResult]]) -> list[list[ImageResul
     A failed request has no result; comparing runs needs the photos that all of them answered.
 
     Raises:
-        ValueError: a run holds a photo twice.
+        ValueError: a run holds a photo twice; the message names it.
     """
-    by_image = [{result.image: result for result in run} for run in runs]
-    if any(len(found) < len(run) for found, run in zip(by_image, runs, strict=True)):
-        raise ValueError("a run holds a photo twice")
+    by_image: list[dict[str, ImageResult]] = []
+    for run in runs:
+        found: dict[str, ImageResult] = {}
+        for result in run:
+            if result.image in found:
+                raise ValueError(f"a run holds a photo twice: {result.image}")
+            found[result.image] = result
+        by_image.append(found)
     shared = [
         image for image in (by_image[0] if runs else ()) if all(image in run for run in by_image)
     ]
-    return [[found[image] for image in shared] for found in by_image]
+    return [[results[image] for image in shared] for results in by_image]
 
 
 def score_resamples(

@@ -207,7 +207,7 @@ class Contest:
     @property
     def size(self) -> int:
         """How many photos are compared."""
-        return self.counts.shape[1]
+        return int(self.counts.shape[1])
 
     @property
     def note(self) -> str:

@@ -12,7 +12,13 @@ from lmms_eval_food.results.tables import Cell, Table, interval
 
 # What runs are compared by; all scores would be too many to read.
 COMPARED = ("f1", "nmae", "cpmae_fp", "meal_ae")
-_MODELS = "Each model at its best temperature by F1, as in the table of temperatures."
+
+
+def _models(cohort: Cohort) -> str:
+    """Return which runs are compared."""
+    chosen = "Each model at its best temperature by F1, as in the table of temperatures."
+    left_out = len(cohort.apart)
+    return f"{chosen} Without {left_out} incomplete runs." if left_out else chosen
 
 
 def difference_table(cohort: Cohort) -> Table:
@@ -37,8 +43,8 @@ def difference_table(cohort: Cohort) -> Table:
             "share of resamples above 0",
         ),
         tuple(rows),
-        f"{_MODELS} {contest.note} {cohort.threshold_note} Both runs on the same resamples: "
-        f"{cohort.bootstrap_note} p is two-sided, not adjusted for the number of "
+        f"{_models(cohort)} {contest.note} {cohort.threshold_note} Both runs on the same "
+        f"resamples: {cohort.bootstrap_note} p is two-sided, not adjusted for the number of "
         "comparisons. Higher F1 and lower errors are better. Source: Section 2.2.3.",
     )
 
@@ -58,7 +64,7 @@ def first_place_table(cohort: Cohort) -> Table:
         "Canteen: probability of ranking first",
         ("run", *(SHOWN[name] for name in COMPARED)),
         tuple(rows),
-        f"{_MODELS} {contest.note} {cohort.threshold_note} Share of "
+        f"{_models(cohort)} {contest.note} {cohort.threshold_note} Share of "
         f"{cohort.resamples} resamples of the photos, seed {cohort.seed}. Source: Section 3.",
     )
 
@@ -110,5 +116,6 @@ def left_out_table(cohort: Cohort) -> Table:
         "Canteen: ranking without one participant",
         ("score", "left out", "photos left", "best model", "Spearman with all photos"),
         tuple(rows),
-        f"{_MODELS} {contest.note} {cohort.threshold_note} Source: Section 3 (0.99 to 1.00).",
+        f"{_models(cohort)} {contest.note} {cohort.threshold_note} Source: Section 3 (0.99 to "
+        "1.00).",
     )

@@ -163,5 +163,5 @@ def test_no_runs_share_nothing():
 
 
 def test_a_photo_twice_is_refused():
-    with pytest.raises(ValueError, match="a run holds a photo twice"):
+    with pytest.raises(ValueError, match=f"a run holds a photo twice: {TRAYS[0].image}"):
         common_images([[TRAYS[0], TRAYS[0]]])

@@ -12,6 +12,7 @@ from lmms_eval_food.metrics.bootstrap import (
     resampled_means,
 )
 from lmms_eval_food.metrics.ranking import (
+    best_run,
     first_place_shares,
     left_out_rankings,
     selection_optimism,
@@ -201,3 +202,18 @@ def test_optimism_is_what_the_choice_gains_on_equally_good_runs():
     assert np.mean(chosen) > 0.53
     assert np.mean(corrected) == pytest.approx(0.5, abs=0.015)
     assert np.mean(out_of_bag) == pytest.approx(0.5, abs=0.035)
+
+
+@pytest.mark.parametrize(
+    ("scores", "higher", "best"),
+    [
+        ([0.2, 0.7, 0.7], True, 1),
+        ([0.2, 0.7, 0.2], False, 0),
+        ([np.nan, 0.1], True, 1),
+        ([np.nan, 3.0, np.nan], False, 1),
+        ([np.nan], True, None),
+        ([], True, None),
+    ],
+)
+def test_the_best_run_is_the_first_of_several(scores, higher, best):
+    assert best_run(np.array(scores), higher_is_better=higher) == best

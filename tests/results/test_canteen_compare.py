@@ -109,6 +109,7 @@ def test_a_run_of_few_photos_changes_no_number_of_a_complete_one():
     # Incomplete runs come last.
     assert titled(beside, "recognition and portions").rows[-1][0] == label
     for title in ("differences between models", "probability of ranking first"):
+        assert "Without 1 incomplete runs." in titled(beside, title).note
         assert label not in {cell for cells in titled(beside, title).rows for cell in cells}
 
 
