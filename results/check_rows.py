@@ -8,13 +8,10 @@ the row tells (who took a photo, which dish a question is about) must be the sam
 from __future__ import annotations
 
 import functools
-import importlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lmms_eval_food.filters.foods import OfficialFoods, RobustFoods
 from lmms_eval_food.filters.reading import Reading, Status
 from lmms_eval_food.filters.verdict import official_verdict, strict_verdict
 from lmms_eval_food.metrics import rouge
@@ -23,6 +20,7 @@ from lmms_eval_food.metrics.matching import normalise
 from lmms_eval_food.metrics.portions import PRIMARY_THRESHOLD
 from lmms_eval_food.results.log_files import FIELDS
 from lmms_eval_food.results.recompute import kind, same_value
+from lmms_eval_food.results.reread import kept_reading, named, read_again
 from lmms_eval_food.results.versions import installed_configs
 from lmms_eval_food.tasks.canteen import hooks as canteen
 from lmms_eval_food.tasks.canteen.record import TrayRecord
@@ -33,7 +31,6 @@ from lmms_eval_food.tasks.diningbench.vqa_record import NO_JUDGE, VqaRecord
 Row = Mapping[str, Any]
 Pair = tuple[str, Any, Any]
 
-_FOODS = {"official": OfficialFoods, "robust": RobustFoods}
 # What a record says of the reading, not of the document: the readers may differ in it.
 _OF_THE_READING = frozenset(
     (
@@ -55,8 +52,8 @@ def row_differences(task: str, row: Row) -> Iterator[Pair]:
         KeyError, TypeError, ValueError, AttributeError: the row is not one of this suite.
     """
     record = row["record"]
-    reading = Reading.from_json(_kept(row))
-    again = _read_again(task, record["reader"], reading)
+    reading = kept_reading(row)
+    again = read_again(task, record["reader"], reading)
     for name in Reading.__slots__:
         yield f"reading.{name}", getattr(reading, name), getattr(again, name)
     for name in sorted(record.keys() - FIELDS[kind(task)]):
@@ -90,49 +87,6 @@ def reader_differences(rows: Sequence[Row]) -> Iterator[tuple[str, Pair]]:
             yield str(known["id"]), pair
 
 
-def _kept(row: Row) -> str:
-    kept = row["filtered_resps"]
-    return str(kept if isinstance(kept, str) else kept[0])
-
-
-def _read_again(task: str, reader: str, reading: Reading) -> Reading:
-    """Return what the task's reader makes of the raw answer.
-
-    A second model is not asked again: what it is said to have written must at least be what the
-    reader takes from such a text, and an answer that needed none is read without it.
-    """
-    found: Reading
-    if kind(task) != "canteen":
-        found = _reader(task, reader).read(reading.raw)
-    else:
-        text = _rewritten(reading) if reading.step == "model" else None
-        found = _FOODS[reader](lambda _: text).read(reading.raw)
-        if reading.step == "model" and found.value is not None and reading.value is not None:
-            # Marks are about the model's own words, which the log does not keep.
-            items = zip(found.value["items"], reading.value["items"], strict=True)
-            found.value["items"] = [{**new, "marks": old["marks"]} for new, old in items]
-    return replace(found, reader=reader)
-
-
-def _rewritten(reading: Reading) -> str:
-    items = [
-        {"name": item["name"], "portion_estimate": item["text"]} for item in reading.value["items"]
-    ]
-    return json.dumps({"food_items": items})
-
-
-@functools.cache
-def _reader(task: str, name: str) -> Any:
-    steps = {one["name"]: one["filter"][0] for one in installed_configs()[task]["filter_list"]}
-    options = dict(steps[name])
-    return _named(options.pop("function"))(**options)
-
-
-def _named(path: str) -> Any:
-    module, _, name = path.rpartition(".")
-    return getattr(importlib.import_module(module), name)
-
-
 def _hooked(task: str, row: Row, reading: Reading) -> dict[str, Any]:
     """Return what the task's own hook logs for the row's document."""
     record = row["record"]
@@ -149,7 +103,7 @@ def _hooked(task: str, row: Row, reading: Reading) -> dict[str, Any]:
         "views_short": row.get("views_short") is not None,
         "images": [],
     }
-    found: dict[str, Any] = _named(installed_configs()[task]["process_results"])(
+    found: dict[str, Any] = named(installed_configs()[task]["process_results"])(
         doc, [reading.to_json()]
     )
     return found
