@@ -21,10 +21,10 @@ from lmms_eval_food.metrics.bootstrap import (
     resample_counts,
     resampled_means,
 )
-from lmms_eval_food.metrics.shares import check_lengths
 from lmms_eval_food.metrics.classification import accuracy
 from lmms_eval_food.metrics.confusion import binomial_p
 from lmms_eval_food.metrics.ranking import spearman
+from lmms_eval_food.metrics.shares import check_lengths
 
 
 @dataclass(frozen=True, slots=True)
