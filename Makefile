@@ -5,7 +5,7 @@ BIN := .venv/bin
 TYPED := build/typing/lmms_eval_food
 ENGINE := .venv-engine
 
-.PHONY: env demo test lint types unit engine-env test-engines clean
+.PHONY: env demo test lint types unit test-long engine-env test-engines clean
 
 env: .venv/installed
 
@@ -30,7 +30,11 @@ types: env
 
 # Two workers: what runs long starts the host, which keeps one core busy.
 unit: env
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal -m "not long"
+
+# Runs that are killed and resumed, and runs of many ranks.
+test-long: env
+	$(BIN)/pytest -n 2 --dist worksteal -m long
 
 # vLLM on a CPU, in an environment of its own: its pins differ from ours. About 8 GB on disk.
 # --no-deps: engine-constraints.txt names everything, and says why resolving cannot work.

@@ -131,6 +131,7 @@ def without_lengths(run: Run) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.long
 def test_a_run_killed_ten_times_ends_like_one_that_was_not(host: HostCall, tmp_path: Path) -> None:
     number, kills, moments = 120, 10, random.Random(5)
     root, cache = data_root(tmp_path / "data", number), tmp_path / "cache"

@@ -38,6 +38,7 @@ def calls(found: list[dict[str, Any]]) -> list[list[list[int]]]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_ranks_call_the_engine_in_step(changeable_root: Path, tmp_path: Path) -> None:
     cache, out = tmp_path / "cache", tmp_path / "out"
     first = results(2, cache, out, "two failed")
@@ -56,6 +57,7 @@ def test_two_ranks_call_the_engine_in_step(changeable_root: Path, tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_three_ranks_call_the_engine_in_step(changeable_root: Path, tmp_path: Path) -> None:
     cache, out = tmp_path / "cache", tmp_path / "out"
     first = results(3, cache, out, "one empty")
@@ -67,6 +69,7 @@ def test_three_ranks_call_the_engine_in_step(changeable_root: Path, tmp_path: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_rank_without_a_document_ends_the_run(changeable_root: Path, tmp_path: Path) -> None:
     done = start(2, tmp_path / "cache", tmp_path / "out", "few")
     assert done.returncode != 0

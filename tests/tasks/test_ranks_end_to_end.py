@@ -16,7 +16,7 @@ from lmms_eval_food.results.host import host_command
 from tests.tasks.killed_host import POINTS
 from tests.tasks.test_faults_and_kills import NO_REPOSITORY, PORTION, data_root
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 SCRIPT = Path(__file__).parent / "killed_host.py"
 TASK = ("diningbench_cls",)
 MODEL = ("food_reference", "predictor=random,seed=3")
