@@ -8,7 +8,6 @@ smallest value.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,7 +28,7 @@ from lmms_eval_food.metrics.sign_flip import sign_flip_p
 from lmms_eval_food.results.dining.items import classification_items, vqa_items
 from lmms_eval_food.results.dining.measures import Items, Measure
 from lmms_eval_food.results.dining.nutrition import nutrition_answers, nutrition_items
-from lmms_eval_food.results.joined import Record, Settings
+from lmms_eval_food.results.joined import Record, Settings, occurrences
 from lmms_eval_food.results.recompute import kind
 from lmms_eval_food.tasks.canteen.record import TrayRecord
 
@@ -109,13 +108,11 @@ def documents(
 
 def _distinct(records: Sequence[Record]) -> list[Record]:
     """Return the records with an id of its own for each, the first of an id unchanged."""
-    seen = Counter[str]()
-    found = []
-    for record in records:
-        name = str(record["id"])
-        seen[name] += 1
-        found.append({**record, "id": f"{name}\0{seen[name]}"} if seen[name] > 1 else record)
-    return found
+    names = occurrences(str(record["id"]) for record in records)
+    return [
+        {**record, "id": f"{name}\0{before + 1}"} if before else record
+        for record, (name, before) in zip(records, names, strict=True)
+    ]
 
 
 def _shown(name: str) -> str:

@@ -127,7 +127,13 @@ def pair_scores(pairs: RatedPairs, matcher: str) -> FloatArray:
     """
     if matcher != PUBLISHED:
         jobs = [([pred], [true]) for pred, true in zip(pairs.preds, pairs.trues, strict=True)]
-        return np.array([scores.item() for scores in open_matcher(matcher).score(jobs)])
+        scores = np.array([one.item() for one in open_matcher(matcher).score(jobs)])
+        if undecided := int(np.isnan(scores).sum()):
+            raise MatcherError(
+                f"the matcher {matcher} gives no verdict on {undecided} of {scores.size} pairs; "
+                "run it again to ask only these"
+            )
+        return scores
     if pairs.scores is None:
         raise MatcherError(f"the matcher {PUBLISHED!r} needs a column `score` in the pairs file")
     return np.array(pairs.scores)

@@ -86,7 +86,7 @@ def load(benchmark: str, table: str) -> datasets.Dataset:
     if missing:
         logger.warning(
             f"{benchmark} {table}: {len(missing)} pictures are missing, first {missing[0]}; "
-            "grey squares take their place"
+            "a grey square stands for each that is asked for"
         )
     import datasets  # heavy, and not needed to look at a table
 

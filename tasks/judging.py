@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from loguru import logger
 from tqdm import tqdm
 
+from lmms_eval_food.filters.reading import writable
 from lmms_eval_food.tasks import data
 from lmms_eval_food.tasks.judge_answers import AnswerStore
 from lmms_eval_food.tasks.judge_server import JudgeError, JudgeServer, NoAnswerError, open_server
@@ -110,7 +111,7 @@ class Judge:
             keeps: Tells whether a reply says what was asked for. One that does not serves this
                 process alone: the next run asks again, also where an earlier one had kept it.
         """
-        sent = [(_sendable(system), _sendable(prompt)) for prompt in prompts]
+        sent = [(writable(system), writable(prompt)) for prompt in prompts]
         keys = [_key(*turns) for turns in sent]
         wanted = dict(zip(keys, sent, strict=True))
         known: dict[str, str | None] = {**self._known(wanted, keeps)}
@@ -169,7 +170,7 @@ class Judge:
             self._count("failed")
             return None
         try:
-            answer = _sendable(self._server.answer(system, prompt))
+            answer: str = writable(self._server.answer(system, prompt))
         except NoAnswerError as error:
             self._count("failed")
             self._note_failure(error)
@@ -190,11 +191,6 @@ class Judge:
     def _count(self, what: str, number: int = 1) -> None:
         with self._lock:
             self._counts[what] += number
-
-
-def _sendable(text: str) -> str:
-    """Return the text without lone surrogates, which no server and no file would take."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _key(system: str, prompt: str) -> str:

@@ -145,6 +145,16 @@ def test_raters_by_hand(files):
     assert found["fleiss_kappa"] == pytest.approx((7 / 12 - chance) / (1 - chance))
 
 
+def test_a_matcher_without_a_verdict_on_a_pair_is_no_validation(files, monkeypatch):
+    class Undecided:
+        def score(self, jobs):
+            return [np.full((1, 1), math.nan if n == 1 else 1.0) for n, _ in enumerate(jobs)]
+
+    monkeypatch.setattr(matcher_validation, "open_matcher", lambda name: Undecided())
+    with pytest.raises(MatcherError, match="judge gives no verdict on 1 of 4 pairs; run it again"):
+        matcher_validation.pair_scores(read_rated_pairs(*files()), "judge")
+
+
 def test_one_rater_agrees_with_nobody(files):
     labels = "pair_id,anna\na,same\nb,same\nc,different\nd,partial\n"
     found = rater_summary(read_rated_pairs(*files(labels=labels)))

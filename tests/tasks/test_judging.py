@@ -362,8 +362,8 @@ def test_any_text_is_asked_and_kept(tmp_path_factory, answers, system):
 
 def test_a_lone_surrogate_is_replaced():
     server = Scripted(lambda prompt: "yes \ud800")
-    assert judge_of(server).ask(["rice \udc80"], "be \ud800") == ["yes ?"]
-    assert server.asked == [("be ?", "rice ?")]
+    assert judge_of(server).ask(["rice \udc80"], "be \ud800") == ["yes \ufffd"]
+    assert server.asked == [("be \ufffd", "rice \ufffd")]
 
 
 def test_the_fingerprint_tells_judge_and_template():
